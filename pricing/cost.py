@@ -1,0 +1,45 @@
+"""From tokens to money."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from pricing.price import PICO, Price
+from pricing.usage import Usage
+
+
+def cost(usage: Usage, price: Price) -> int:
+    """Return what *usage* costs at *price*, in picodollars, exactly.
+
+    Each token is charged once: a part of the input or output that has a rate of its own is
+    taken out of the rest.
+    """
+    plain_input = usage.input_tokens - (
+        usage.cache_read_tokens
+        + usage.cache_write_tokens
+        + usage.cache_write_1h_tokens
+        + usage.audio_input_tokens
+    )
+    plain_output = usage.output_tokens - usage.reasoning_tokens - usage.audio_output_tokens
+    cache_write = _rate(price.cache_write, price.input)
+    return (
+        price.per_request
+        + max(plain_input, 0) * price.input
+        + usage.cache_read_tokens * _rate(price.cache_read, price.input)
+        + usage.cache_write_tokens * cache_write
+        + usage.cache_write_1h_tokens * _rate(price.cache_write_1h, cache_write)
+        + usage.audio_input_tokens * _rate(price.audio_input, price.input)
+        + max(plain_output, 0) * price.output
+        + usage.reasoning_tokens * _rate(price.reasoning, price.output)
+        + usage.audio_output_tokens * _rate(price.audio_output, price.output)
+    )
+
+
+def dollars(picodollars: int) -> str:
+    """Return *picodollars* as a decimal number of US dollars, without rounding or exponent."""
+    text = f"{Decimal(picodollars) / PICO:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _rate(own: int | None, otherwise: int) -> int:
+    return otherwise if own is None else own

@@ -1,0 +1,42 @@
+"""How many tokens a call used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token counts of one or more calls; counts add up, so usages can be summed.
+
+    Names follow OpenTelemetry's ``gen_ai.usage``. ``input_tokens`` is the whole input:
+    ``cache_read_tokens``, ``cache_write_tokens`` (kept five minutes), ``cache_write_1h_tokens``
+    and ``audio_input_tokens`` are parts of it. ``reasoning_tokens`` and ``audio_output_tokens``
+    are parts of ``output_tokens``.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+    reasoning_tokens: int = 0
+    audio_input_tokens: int = 0
+    audio_output_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.cache_write_1h_tokens + other.cache_write_1h_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.audio_input_tokens + other.audio_input_tokens,
+            self.audio_output_tokens + other.audio_output_tokens,
+        )
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens

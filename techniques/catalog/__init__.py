@@ -1,0 +1,1 @@
+"""One module a family of techniques. Adding a file here is all it takes."""

@@ -1,0 +1,38 @@
+"""What a model can do, as its operator declared it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What can be asked of a model.
+
+    Attributes:
+        tools: It can call tools.
+        vision: It can read images.
+        json_schema: It holds an answer to a JSON schema.
+        logprobs: It reports token log-probabilities.
+        seed: It takes a seed.
+        temperature: It takes a temperature; reasoning models often do not.
+        max_completion_tokens: Its output limit has that name and not ``max_tokens`` (OpenAI).
+        developer_role: It knows turns of role ``developer``; else they are sent as ``system``.
+        many_systems: It takes several system turns, anywhere; else they are joined into a first.
+        stream_usage: It takes ``stream_options.include_usage``; else usage comes unasked or never.
+        n: It takes ``n`` above 1.
+        context: Tokens of input and output together, None if not known.
+    """
+
+    tools: bool = True
+    vision: bool = True
+    json_schema: bool = True
+    logprobs: bool = True
+    seed: bool = True
+    temperature: bool = True
+    max_completion_tokens: bool = False
+    developer_role: bool = True
+    many_systems: bool = True
+    stream_usage: bool = True
+    n: bool = True
+    context: int | None = None

@@ -1,0 +1,168 @@
+"""What can go wrong, by who has to act.
+
+* GatewayError
+  - RequestRejected      the caller: the request cannot be served as it is
+    + UnknownModel       ... there is no such model
+    + TooLarge           ... its body is larger than the gateway takes
+    + CapReached         ... a cap that the caller set leaves no call to make
+  - Denied               the caller: not allowed
+    + Unauthenticated    ... no key, or a wrong one
+  - DeadlinePassed       the caller: the time that was given is over
+  - Unavailable          the operator: this gateway takes no new calls
+  - UpstreamFailed       the provider; ``kind``, ``retryable`` and ``retry_after`` say what to do
+    + StreamBroken       ... after part of the answer had been sent
+  - TechniqueFailed      the technique: no acceptable answer within its budget
+
+A bug is none of these: it stays the built-in exception that it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pricing.usage import Usage
+
+
+class GatewayError(Exception):
+    """Base of every failure that the product expects.
+
+    Attributes:
+        message: What happened, for people; without secrets.
+        code: A stable snake_case name of it, for programs.
+        param: The parameter or header it is about, if it is about one.
+    """
+
+    default_code = "error"
+
+    def __init__(self, message: str, *, code: str | None = None, param: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.default_code
+        self.param = param
+
+
+class RequestRejected(GatewayError):
+    """The request cannot be served as it is."""
+
+    default_code = "invalid_request"
+
+
+class UnknownModel(RequestRejected):
+    """There is no model of that name."""
+
+    default_code = "model_not_found"
+
+
+class TooLarge(RequestRejected):
+    """The body is larger than the gateway takes."""
+
+    default_code = "request_too_large"
+
+
+class CapReached(RequestRejected):
+    """A cap on calls or money that the caller set leaves no call to make."""
+
+    default_code = "cap_reached"
+
+
+class Denied(GatewayError):
+    """The caller may not do this, or not any more."""
+
+    default_code = "permission_denied"
+
+
+class Unauthenticated(Denied):
+    """No key, or a wrong one."""
+
+    default_code = "invalid_api_key"
+
+
+class DeadlinePassed(GatewayError):
+    """The time that the caller gave is over."""
+
+    default_code = "deadline_passed"
+
+
+class Unavailable(GatewayError):
+    """This gateway takes no new calls: it is stopping."""
+
+    default_code = "unavailable"
+
+
+FailureKind = Literal[
+    "transport",
+    "timeout",
+    "rate_limited",
+    "overloaded",
+    "server",
+    "invalid_answer",
+    "rejected",
+    "authentication",
+    "quota",
+    "context_overflow",
+]
+"""What sort of failure of a provider. ``rate_limited`` and ``overloaded`` (503, 529) ask for less
+traffic; ``quota``: the account is used up, waiting does not help; ``rejected``: the provider calls
+the request wrong; ``authentication``: it does not take the gateway's own key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The provider's own words: its HTTP status and the error in its body, as far as it gave one.
+
+    ``message`` is short plain text, never a document. ``usage`` are tokens that the provider
+    counted although it failed.
+    """
+
+    status: int | None = None
+    message: str = ""
+    type: str | None = None
+    code: str | None = None
+    param: str | None = None
+    usage: Usage | None = None
+
+
+class UpstreamFailed(GatewayError):
+    """A provider did not answer as asked.
+
+    Attributes:
+        kind: What sort of failure it was.
+        retryable: Whether the same call may work later or elsewhere.
+        retry_after: Seconds the provider asked us to wait, if it said.
+        said: The provider's own words.
+    """
+
+    default_code = "upstream_failed"
+
+    def __init__(
+        self,
+        message: str,
+        kind: FailureKind = "server",
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        said: Said | None = None,
+    ) -> None:
+        super().__init__(message, code=said.code if said else None, param=said and said.param)
+        self.kind: FailureKind = kind
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.said = said or Said()
+
+
+class StreamBroken(UpstreamFailed):
+    """The stream ended, or reported a failure, before the model finished."""
+
+    default_code = "stream_broken"
+
+    def __init__(
+        self, message: str, kind: FailureKind = "transport", *, said: Said | None = None
+    ) -> None:
+        super().__init__(message, kind, retryable=True, said=said)
+
+
+class TechniqueFailed(GatewayError):
+    """No acceptable answer within the technique's budget."""
+
+    default_code = "technique_failed"

@@ -1,0 +1,157 @@
+"""The one response shape inside the product: a stream of events.
+
+A well-formed stream is an optional ``Started``, any number of pieces, notes, warnings and usage
+reports, then exactly one ``Finished``. A reply that was never streamed takes the same form (see
+``reply.unfold``), so no code below the wire has a streaming and a non-streaming branch.
+
+Pieces of the answer stand in the order in which the model gave them. A run of deltas of one kind
+is one part; ``Signed`` closes the thinking before it, a ``ToolCallStarted`` opens a new call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pricing.usage import Usage
+from techniques.core.json import Json
+from techniques.core.request import Opaque
+
+FinishReason = Literal[
+    "stop", "stop_sequence", "length", "tool_calls", "content_filter", "refusal", "pause"
+]
+"""Why a model stopped. ``refusal``: it declined (Anthropic). ``pause``: it wants to be asked
+again with what it said so far (Anthropic's ``pause_turn``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The provider began to answer; ``id`` and ``model`` are its own names, "" if it gave none."""
+
+    id: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """Some more of the answer's text.
+
+    ``logprobs`` are those of its tokens: OpenAI's ``logprobs`` object of the chunk, with
+    non-finite numbers already replaced.
+    """
+
+    text: str
+    logprobs: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """Some more of the model's reasoning. An empty text opens a block that may stay empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """The signature of the thinking before it: the block is complete."""
+
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A whole block of reasoning that only its maker can read."""
+
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalDelta:
+    """Some more of a refusal that the provider keeps apart from the text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStarted:
+    """A tool call begins; ``index`` counts the calls of this answer from 0."""
+
+    index: int
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """Some more of the arguments' JSON text of the call with ``index``."""
+
+    index: int
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockAdded:
+    """A whole block that only its own dialect knows."""
+
+    block: Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """Tokens used by this call so far: a running total, so the last report counts."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth recording that is no part of the answer, such as a vote count.
+
+    ``topic`` ``progress`` tells a waiting client how a technique gets on.
+    """
+
+    topic: str
+    data: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something that the caller should know and that stopped nothing.
+
+    ``code`` is a stable snake_case name, ``detail`` what it was about (a field, a model).
+    """
+
+    code: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Relayed:
+    """Bytes of the provider's own answer, for the client to receive unchanged."""
+
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The end, and why the model stopped; ``stop_sequence`` is the stop text it met, if told."""
+
+    reason: FinishReason = "stop"
+    stop_sequence: str | None = None
+
+
+Piece: TypeAlias = (
+    TextDelta
+    | ThinkingDelta
+    | Signed
+    | Redacted
+    | RefusalDelta
+    | ToolCallStarted
+    | ToolCallDelta
+    | BlockAdded
+    | Relayed
+)
+"""An event that carries some of the answer."""
+
+Event: TypeAlias = Started | Piece | UsageReported | Note | Warned | Finished

@@ -1,0 +1,100 @@
+"""Many calls at once. The only module of the package with more than one task."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
+
+from techniques.core.channel import Channel, Member, ask
+from techniques.core.errors import DeadlinePassed, GatewayError
+from techniques.core.groups import task_group
+from techniques.core.reply import Reply
+from techniques.core.request import Request
+
+Outcome: TypeAlias = Reply | GatewayError
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """One call to make: *request* to *member*."""
+
+    member: Channel | Member
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How the call at *place* of the sequence ended."""
+
+    place: int
+    outcome: Outcome
+
+
+@asynccontextmanager
+async def asking(
+    calls: Sequence[Asking], *, until: float | None = None, width: int = 16
+) -> AsyncGenerator[AsyncIterator[Answered], None]:
+    """Make all *calls*, at most *width* at a time, and yield each end as it comes.
+
+    A failed call does not stop the others. Leaving the context cancels the calls still running.
+    At time *until* (of ``anyio.current_time()``) they are cancelled too, and the iterator ends with
+    a ``DeadlinePassed`` for each.
+    """
+    sender, receiver = anyio.create_memory_object_stream[Answered](len(calls))
+    limiter = anyio.CapacityLimiter(width)
+    async with sender, receiver, task_group() as group:
+        group.start_soon(_all, calls, sender, limiter, until)
+        yield receiver
+        group.cancel_scope.cancel()
+
+
+async def ask_each(
+    calls: Sequence[Asking], *, until: float | None = None, width: int = 16
+) -> list[Outcome]:
+    """Make all *calls* and return their outcomes, in the order of *calls*."""
+    outcomes: dict[int, Outcome] = {}
+    async with asking(calls, until=until, width=width) as answers:
+        async for answered in answers:
+            outcomes[answered.place] = answered.outcome
+    return [outcomes[place] for place in range(len(calls))]
+
+
+async def ask_by(call: Asking, until: float | None) -> Outcome:
+    """Make one *call* and return how it ended, not later than *until*."""
+    (outcome,) = await ask_each([call], until=until)
+    return outcome
+
+
+async def _all(
+    calls: Sequence[Asking],
+    sender: MemoryObjectSendStream[Answered],
+    limiter: anyio.CapacityLimiter,
+    until: float | None,
+) -> None:
+    async with task_group() as group:
+        for place, call in enumerate(calls):
+            group.start_soon(_one, place, call, sender.clone(), limiter, until)
+    sender.close()
+
+
+async def _one(
+    place: int,
+    call: Asking,
+    sender: MemoryObjectSendStream[Answered],
+    limiter: anyio.CapacityLimiter,
+    until: float | None,
+) -> None:
+    outcome: Outcome = DeadlinePassed("The deadline came before this call had ended.")
+    async with sender:
+        with anyio.CancelScope(deadline=float("inf") if until is None else until):
+            async with limiter:
+                try:
+                    outcome = await ask(call.member, call.request)
+                except GatewayError as error:
+                    outcome = error
+        sender.send_nowait(Answered(place, outcome))
