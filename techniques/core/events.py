@@ -135,10 +135,14 @@ class Relayed:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The end, and why the model stopped; ``stop_sequence`` is the stop text it met, if told."""
+    """The end, and why the model stopped; ``stop_sequence`` is the stop text it met, if told.
+
+    ``raw`` is the provider's own terminal frame of a relayed stream, if it sent one.
+    """
 
     reason: FinishReason = "stop"
     stop_sequence: str | None = None
+    raw: bytes = b""
 
 
 Piece: TypeAlias = (

@@ -1,0 +1,1 @@
+"""The gateway: one HTTP server between applications and their language models."""

@@ -1,0 +1,124 @@
+"""What one provider's API looks like, as pure translation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, ModuleType
+from typing import Protocol, TypeVar
+
+from techniques.core.capabilities import Capabilities
+from techniques.core.discover import import_all
+from techniques.core.errors import UpstreamFailed
+from techniques.core.events import Event, Warned
+from techniques.core.request import Request, ThinkingWish
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A model as an operator configured it.
+
+    ``name`` and ``provider`` are the operator's names (safe as labels), ``model`` the provider's.
+    ``thinking`` is what is asked for when the caller says nothing of it. With ``split_thinking``,
+    reasoning that the model writes between ``<think>`` tags is taken out of its text.
+    """
+
+    name: str
+    provider: str
+    model: str
+    capabilities: Capabilities = Capabilities()
+    thinking: ThinkingWish | None = None
+    split_thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HttpCall:
+    """What to send: ``path`` is relative to the account's base URL, ``body`` is JSON.
+
+    ``warnings`` name what of the request could not be said to this provider.
+    """
+
+    path: str
+    body: bytes
+    headers: Mapping[str, str]
+    warnings: tuple[Warned, ...] = ()
+
+
+class Reader(Protocol):
+    """Reads one answer from bytes that may be cut anywhere.
+
+    Over both methods, the events are one well-formed stream: a single ``Finished`` comes last. Of a
+    relayed answer they are ``Relayed`` bytes, which joined (with ``Finished.raw``) are the
+    provider's own; the first comes when the answer's content begins, comments and pings before
+    that are held back until then. Events read before a failure are yielded before it is raised.
+    """
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """Yield the events that *chunk* completes.
+
+        Raises:
+            UpstreamFailed: The provider reports a failure inside its answer, or the answer cannot
+                be read.
+        """
+        ...
+
+    def end(self) -> Iterator[Event]:
+        """Yield the events that were complete only with the end of the bytes.
+
+        Raises:
+            StreamBroken: The model had not finished.
+            UpstreamFailed: As for ``feed``.
+        """
+        ...
+
+
+class Provider(Protocol):
+    """One provider's API. Makes no call itself.
+
+    A request whose ``relay`` is of the provider's ``dialect`` is relayed: its body is sent with
+    only the model name and ``stream_options.include_usage`` changed, and what the target's
+    capabilities forbid.
+    """
+
+    dialect: str
+
+    def authorization(self, api_key: str) -> Mapping[str, str]:
+        """Return the headers that carry the account's credential."""
+        ...
+
+    def encode(self, request: Request, target: Target) -> HttpCall:
+        """Return the call that asks *target* for *request*.
+
+        Raises:
+            RequestRejected: The request needs a feature that the target does not have, or it is
+                ``strict`` and something of it would be lost.
+        """
+        ...
+
+    def reader(self, request: Request, target: Target, *, streamed: bool) -> Reader:
+        """Return a fresh reader for the answer to *request*.
+
+        *streamed* tells whether the answer came as server-sent events. A relayed request whose
+        answer came in the other form than asked for is decoded, not relayed.
+        """
+        ...
+
+    def failure(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFailed:
+        """Return what an answer with an error *status* means. Header names are lower case."""
+        ...
+
+
+_PROVIDERS: dict[str, Provider] = {}
+ProviderT = TypeVar("ProviderT", bound=Provider)
+
+
+def provider(cls: type[ProviderT]) -> type[ProviderT]:
+    """Register the decorated class under its dialect."""
+    _PROVIDERS[cls.dialect] = cls()
+    return cls
+
+
+def load(package: ModuleType) -> Mapping[str, Provider]:
+    """Import every module of *package* and return the providers by dialect."""
+    import_all(package)
+    return MappingProxyType(_PROVIDERS)

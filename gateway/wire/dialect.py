@@ -1,0 +1,107 @@
+"""What a client's API looks like, as pure translation; the mirror image of a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pricing.usage import Usage
+from techniques.core.errors import GatewayError
+from techniques.core.events import Event
+from techniques.core.json import NOTHING, Json, JsonObject
+from techniques.core.reply import Reply
+from techniques.core.request import Relay
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A client's request: what is needed to plan it, and its body for the rest.
+
+    ``wishes`` is the body's ``reliability`` object. ``include_usage`` tells whether a stream must
+    report usage, ``n`` how many choices are asked for.
+    """
+
+    dialect: str
+    model: str
+    streamed: bool
+    relay: Relay
+    include_usage: bool = False
+    wishes: Mapping[str, Json] = NOTHING
+    n: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a whole run came to, for the client to see at its end.
+
+    ``usage`` are the tokens of all sub-calls, ``trailer`` the object of the ``: lockgate`` comment,
+    None when the client is to get the provider's bytes and nothing else.
+    """
+
+    usage: Usage
+    calls: int
+    cost_usd: str | None
+    cost_source: str
+    trailer: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error response: its body is JSON bytes."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = NOTHING
+
+
+class Encoder(Protocol):
+    """Writes one streamed response."""
+
+    def feed(self, event: Event) -> bytes:
+        """Return the bytes that tell a client of *event*, b"" if it is not told of it."""
+        ...
+
+    def ping(self) -> bytes:
+        """Return bytes that only keep the connection alive; legal at any moment."""
+        ...
+
+    def end(self, summary: Summary) -> bytes:
+        """Return the closing bytes: usage, the trailer, the terminal frame."""
+        ...
+
+    def fail(self, error: GatewayError) -> bytes:
+        """Return the bytes that tell a client of an *error* after the stream has begun."""
+        ...
+
+
+class Dialect(Protocol):
+    """One client API."""
+
+    name: str
+
+    def decode(self, body: JsonObject, raw: bytes) -> Call:
+        """Return the call that *body*, parsed from *raw*, asks for.
+
+        Only what planning needs is checked and read here; the relay's ``decode`` does the rest
+        when it is needed.
+
+        Raises:
+            RequestRejected: *body* is not a request of this dialect.
+        """
+        ...
+
+    def encoder(self, call: Call, request_id: str, model: str) -> Encoder:
+        """Return a fresh encoder for one streamed response; *model* is named in it."""
+        ...
+
+    def whole(self, call: Call, reply: Reply, summary: Summary) -> bytes:
+        """Return the JSON body of a response that is not streamed.
+
+        ``reply.id`` is used as the response's id where it has the dialect's form.
+        """
+        ...
+
+    def failure(self, error: GatewayError) -> Failure:
+        """Return the response that tells a client of *error*."""
+        ...
