@@ -1,0 +1,201 @@
+"""Writes one answer as the event stream of the Messages API."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import orjson
+
+from gateway.wire.anthropic.failure import error_object
+from gateway.wire.anthropic.said import message_id, stop_reason, tool_id, totals, usage_object
+from gateway.wire.dialect import Summary
+from pricing.usage import Usage
+from techniques.core.errors import GatewayError
+from techniques.core.events import (
+    BlockAdded,
+    Event,
+    Finished,
+    Redacted,
+    RefusalDelta,
+    Relayed,
+    Signed,
+    Started,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCallStarted,
+    UsageReported,
+)
+from techniques.core.json import Json, JsonObject
+from techniques.core.request import Opaque
+
+_PING = b'event: ping\ndata: {"type":"ping"}\n\n'
+_STOP = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+_Open = Literal["text", "thinking", "tool"]
+
+
+class MessageEncoder:
+    """Writes one streamed message.
+
+    The head is written with the first piece of content, so that it can name the input tokens
+    where the provider told of them first. Blocks never overlap: a new one closes the last.
+    """
+
+    def __init__(self, request_id: str, model: str) -> None:
+        self._id = message_id("", request_id)
+        self._model = model
+        self._begun = False
+        self._relayed = False
+        self._open: _Open | None = None
+        self._index = -1  # of the last block begun
+        self._calls: dict[int, int] = {}  # index of a call -> of its block
+        self._delta_head = b""
+        self._usage: Usage | None = None
+        self._finished = Finished()
+
+    def feed(self, event: Event) -> bytes:
+        """Return the bytes that tell a client of *event*, b"" if it is not told of it."""
+        match event:
+            case TextDelta() | RefusalDelta():
+                return self._text(event.text)
+            case ThinkingDelta():
+                return self._thinking(event.text)
+            case ToolCallDelta():
+                return self._arguments(event)
+            case ToolCallStarted():
+                return self._call(event)
+            case _:
+                return self._other(event)
+
+    def ping(self) -> bytes:
+        """Return a ``ping`` event; it may stand anywhere, also before ``message_start``."""
+        return _PING
+
+    def end(self, summary: Summary) -> bytes:
+        """Return the last block's end, the stop reason with the usage, the trailer and the stop."""
+        trailer = b""
+        if summary.trailer is not None:
+            trailer = b": lockgate " + orjson.dumps(summary.trailer) + b"\n\n"
+        if self._relayed:
+            return trailer + (self._finished.raw or _STOP)
+        usage = usage_object(self._usage or summary.usage)
+        if summary.trailer is not None:
+            usage["lockgate"] = totals(summary)
+        delta = {
+            "stop_reason": stop_reason(self._finished.reason),
+            "stop_sequence": self._finished.stop_sequence,
+        }
+        last = _event("message_delta", {"delta": delta, "usage": usage})
+        return self._begin() + self._close() + last + trailer + _STOP
+
+    def fail(self, error: GatewayError) -> bytes:
+        """Return an ``error`` event; no ``message_stop`` may follow it."""
+        return _event("error", {"error": error_object(error)})
+
+    def _other(self, event: Event) -> bytes:
+        match event:
+            case Relayed():
+                self._relayed = True
+                return event.raw
+            case Signed():
+                return self._signed(event.signature)
+            case Redacted():
+                return self._whole({"type": "redacted_thinking", "data": event.data})
+            case BlockAdded(Opaque(dialect="anthropic")):
+                return self._whole(event.block.value)
+            case Started():
+                self._id = message_id(event.id, self._id.removeprefix("msg_"))
+            case UsageReported():
+                self._usage = event.usage
+            case Finished():
+                self._finished = event
+            case _:
+                pass
+        return b""
+
+    def _begin(self) -> bytes:
+        if self._begun:
+            return b""
+        self._begun = True
+        message: JsonObject = {
+            "id": self._id,
+            "type": "message",
+            "role": "assistant",
+            "model": self._model,
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": usage_object(self._usage or Usage()),
+        }
+        return _event("message_start", {"message": message})
+
+    def _start(self, block: Json) -> bytes:
+        opening = self._begin() + self._close()
+        self._index += 1
+        self._delta_head = _delta_head(self._index)
+        body = {"index": self._index, "content_block": block}
+        return opening + _event("content_block_start", body)
+
+    def _close(self) -> bytes:
+        if self._open is None:
+            return b""
+        self._open = None
+        return _event("content_block_stop", {"index": self._index})
+
+    def _delta(self, head: bytes, text: str) -> bytes:
+        return self._delta_head + head + orjson.dumps(text) + b"}}\n\n"
+
+    def _text(self, text: str) -> bytes:
+        if not text:
+            return b""
+        opening = b""
+        if self._open != "text":
+            opening = self._start({"type": "text", "text": ""})
+            self._open = "text"
+        return opening + self._delta(b'{"type":"text_delta","text":', text)
+
+    def _thinking(self, text: str) -> bytes:
+        opening = b""
+        if self._open != "thinking":
+            opening = self._start({"type": "thinking", "thinking": "", "signature": ""})
+            self._open = "thinking"
+        if not text:
+            return opening
+        return opening + self._delta(b'{"type":"thinking_delta","thinking":', text)
+
+    def _signed(self, signature: str) -> bytes:
+        opening = self._thinking("")
+        signed = self._delta(b'{"type":"signature_delta","signature":', signature)
+        return opening + signed + self._close()
+
+    def _whole(self, block: Json) -> bytes:
+        start = self._start(block)
+        return start + _event("content_block_stop", {"index": self._index})
+
+    def _call(self, event: ToolCallStarted) -> bytes:
+        block = {"type": "tool_use", "id": tool_id(event.id), "name": event.name, "input": {}}
+        opening = self._start(block)
+        self._open = "tool"
+        self._calls[event.index] = self._index
+        return opening
+
+    def _arguments(self, event: ToolCallDelta) -> bytes:
+        if not event.arguments:
+            return b""
+        # A call may go on after the next has begun. Its block is over then, but clients
+        # collect by index, and arguments that are late are better than arguments that are lost.
+        head = _delta_head(self._calls[event.index])
+        partial = orjson.dumps(event.arguments)
+        return head + b'{"type":"input_json_delta","partial_json":' + partial + b"}}\n\n"
+
+
+def _delta_head(index: int) -> bytes:
+    return (
+        b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":'
+        % index
+    )
+
+
+def _event(name: str, body: JsonObject) -> bytes:
+    data = orjson.dumps({"type": name, **body})
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"

@@ -1,0 +1,112 @@
+"""Words every failure for clients of the Messages API."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import orjson
+
+from gateway.wire.dialect import Failure
+from techniques.core.errors import (
+    CapReached,
+    DeadlinePassed,
+    Denied,
+    GatewayError,
+    RequestRejected,
+    StreamBroken,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+    UnknownModel,
+    UpstreamFailed,
+)
+from techniques.core.json import JsonObject
+
+_LONGEST = 500  # characters of a message
+_REFUSED_KEY = "The provider refused the gateway's own credential."
+_TYPES: Mapping[int, str] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    408: "timeout_error",
+    409: "invalid_request_error",
+    413: "request_too_large",
+    422: "invalid_request_error",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+"""The error type of a status; every other is an ``api_error``."""
+_PASSED_ON = frozenset({400, 403, 404, 409, 413, 422})
+"""Statuses of a provider that tell the client something about its own request."""
+_CALLER: tuple[tuple[type[GatewayError], int], ...] = (
+    (Unauthenticated, 401),
+    (Denied, 403),
+    (UnknownModel, 404),
+    (TooLarge, 413),
+    (CapReached, 402),
+    (RequestRejected, 400),
+    (DeadlinePassed, 408),
+    (Unavailable, 503),
+)
+"""The first class that fits gives the status; the rest are 502."""
+
+
+def encode_failure(error: GatewayError) -> Failure:
+    """Return the response that tells a client of *error*, with what it says about retrying."""
+    headers: dict[str, str] = {}
+    if isinstance(error, UpstreamFailed):
+        if error.retry_after is not None:
+            headers["retry-after"] = str(math.ceil(error.retry_after))
+        if error.kind == "quota":
+            headers["x-should-retry"] = "false"
+    elif isinstance(error, CapReached):
+        headers["x-should-retry"] = "false"
+    body = orjson.dumps({"type": "error", "error": error_object(error)})
+    return Failure(_status(error), body, headers)
+
+
+def error_object(error: GatewayError) -> JsonObject:
+    """Return the ``error`` object of a response or of an ``error`` event."""
+    if isinstance(error, UpstreamFailed) and error.kind == "authentication":
+        return {"type": "api_error", "message": _REFUSED_KEY}
+    kind = _TYPES.get(_class(error), "api_error")
+    return {"type": kind, "message": _message(error)[:_LONGEST]}
+
+
+def _message(error: GatewayError) -> str:
+    said = error.said.message if isinstance(error, UpstreamFailed) else ""
+    return said or error.message
+
+
+def _class(error: GatewayError) -> int:
+    """Return the status that names *error* best, also where the response has another."""
+    if isinstance(error, StreamBroken):
+        return _upstream_class(error)
+    return _status(error)
+
+
+def _status(error: GatewayError) -> int:
+    if isinstance(error, StreamBroken):
+        return 502
+    if isinstance(error, UpstreamFailed):
+        return _upstream_class(error)
+    return next((status for kind, status in _CALLER if isinstance(error, kind)), 502)
+
+
+def _upstream_class(error: UpstreamFailed) -> int:
+    match error.kind:
+        case "rate_limited" | "quota":
+            return 429
+        case "overloaded":
+            return 529
+        case "timeout":
+            return 504
+        case "rejected" | "context_overflow":
+            status = error.said.status
+            return status if status in _PASSED_ON else 400
+        case _:
+            return 502

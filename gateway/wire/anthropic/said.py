@@ -1,0 +1,75 @@
+"""Usage, stop reasons and ids, as clients of this dialect know them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+
+from gateway.wire.dialect import Summary
+from pricing.usage import Usage
+from techniques.core.events import FinishReason
+from techniques.core.json import JsonObject
+
+_STOP_REASONS: Mapping[FinishReason, str] = {
+    "stop": "end_turn",
+    "stop_sequence": "stop_sequence",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+    "pause": "pause_turn",
+}
+_FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def stop_reason(reason: FinishReason) -> str:
+    """Return the name of *reason* in this dialect."""
+    return _STOP_REASONS[reason]
+
+
+def usage_object(usage: Usage) -> JsonObject:
+    """Return *usage* as this dialect counts: ``input_tokens`` without what the cache holds."""
+    written = usage.cache_write_tokens + usage.cache_write_1h_tokens
+    counts: JsonObject = {
+        "input_tokens": max(usage.input_tokens - usage.cache_read_tokens - written, 0),
+        "cache_creation_input_tokens": written,
+        "cache_read_input_tokens": usage.cache_read_tokens,
+        "output_tokens": usage.output_tokens,
+    }
+    if written:
+        counts["cache_creation"] = {
+            "ephemeral_5m_input_tokens": usage.cache_write_tokens,
+            "ephemeral_1h_input_tokens": usage.cache_write_1h_tokens,
+        }
+    if usage.reasoning_tokens:
+        counts["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
+    return counts
+
+
+def totals(summary: Summary) -> JsonObject:
+    """Return what a whole run came to, for ``usage.lockgate``."""
+    return {
+        **usage_object(summary.usage),
+        "calls": summary.calls,
+        "cost_usd": summary.cost_usd,
+        "cost_source": summary.cost_source,
+    }
+
+
+def message_id(own: str, fallback: str) -> str:
+    """Return *own* if it has the form of a message id, else one made of *fallback*."""
+    if own.startswith("msg_"):
+        return own
+    return "msg_" + _FOREIGN.sub("", fallback.removeprefix("req_"))
+
+
+def tool_id(foreign: str) -> str:
+    """Return *foreign* as clients may send it back: letters, digits, ``_`` and ``-`` only.
+
+    The same id gives the same replacement; two that differ give two.
+    """
+    if foreign and not _FOREIGN.search(foreign):
+        return foreign
+    mark = sha256(foreign.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{_FOREIGN.sub('_', foreign)[:40]}_{mark}"

@@ -1,0 +1,73 @@
+"""Writes one answer as the message object of the Messages API."""
+
+from __future__ import annotations
+
+import orjson
+
+from gateway.wire.anthropic.said import message_id, stop_reason, tool_id, totals, usage_object
+from gateway.wire.dialect import Summary
+from techniques.core.json import Json, JsonObject
+from techniques.core.reply import Reply
+from techniques.core.request import (
+    Opaque,
+    Part,
+    RedactedThinking,
+    Refusal,
+    Text,
+    Thinking,
+    ToolCall,
+)
+
+
+def message_body(reply: Reply, summary: Summary, model: str, fallback_id: str) -> bytes:
+    """Return the JSON of the message that *reply* is; its ``content`` may be empty."""
+    usage = usage_object(reply.usage or summary.usage)
+    if summary.trailer is not None:
+        usage["lockgate"] = totals(summary)
+    message = {
+        "id": message_id(reply.id, fallback_id),
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [block for part in reply.parts if (block := _block(part)) is not None],
+        "stop_reason": stop_reason(reply.finish_reason),
+        "stop_sequence": reply.stop_sequence,
+        "usage": usage,
+    }
+    return orjson.dumps(message)
+
+
+def _block(part: Part) -> Json:
+    block: Json = None
+    match part:
+        case Text() | Refusal():
+            block = {"type": "text", "text": part.text} if part.text else None
+        case Thinking():
+            signature = part.signature or ""
+            block = {"type": "thinking", "thinking": part.text, "signature": signature}
+        case RedactedThinking():
+            block = {"type": "redacted_thinking", "data": part.data}
+        case ToolCall():
+            block = {"type": "tool_use", "id": tool_id(part.id), "name": part.name}
+            block["input"] = arguments_object(part.arguments)
+        case Opaque(dialect="anthropic"):
+            block = part.value
+        case _:
+            pass
+    return block
+
+
+def arguments_object(text: str) -> JsonObject:
+    """Return a call's arguments as the object that ``tool_use.input`` must be.
+
+    The model may have written something else. It is kept under ``INVALID_JSON``, as Anthropic's
+    documentation suggests for handing such text back: a client can then show or repair it, while
+    an empty object would look like a call without parameters.
+    """
+    if not text.strip():
+        return {}
+    try:
+        value: Json = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        value = None
+    return value if isinstance(value, dict) else {"INVALID_JSON": text}
