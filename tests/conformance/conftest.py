@@ -1,0 +1,78 @@
+"""The stage on which conformance tests play.
+
+``@pytest.mark.case("SSE-01")`` says which acceptance case a test proves;
+``@pytest.mark.gateway({...})`` changes the gateway's configuration for it. Gateways with the same
+configuration are shared, since each takes about a second to start.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import pytest
+
+from techniques.core.json import Json
+from tests.conformance.stage import Stage
+from tests.fakes.gateway import Gateway, settings
+from tests.fakes.upstream import ScriptedUpstream
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "case(id): the acceptance case that the test proves")
+    config.addinivalue_line("markers", "gateway(changes): how the gateway is configured")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/conformance" in item.path.as_posix():
+            item.add_marker(pytest.mark.timeout(30))
+
+
+@dataclass
+class Gateways:
+    """The gateways that run, by their changes to the usual configuration."""
+
+    upstream: ScriptedUpstream
+    folders: pytest.TempPathFactory
+    owned: ExitStack
+    running: dict[str, Gateway] = field(default_factory=dict)
+
+    def with_changes(self, changes: Json) -> Gateway:
+        """Return a gateway with *changes*, started if there is none."""
+        key = json.dumps(changes, sort_keys=True)
+        if key not in self.running or self.running[key].process.poll() is not None:
+            config = settings(self.upstream.port, changes)
+            gateway = Gateway(self.folders.mktemp("gateway"), config)
+            self.running[key] = self.owned.enter_context(gateway)
+        return self.running[key]
+
+
+@pytest.fixture(scope="session")
+def upstream_process() -> Iterator[ScriptedUpstream]:
+    with ScriptedUpstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture(scope="session")
+def gateways(
+    upstream_process: ScriptedUpstream, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Gateways]:
+    with ExitStack() as owned:
+        yield Gateways(upstream_process, tmp_path_factory, owned)
+
+
+@pytest.fixture
+def stage(
+    request: pytest.FixtureRequest, gateways: Gateways, upstream_process: ScriptedUpstream
+) -> Iterator[Stage]:
+    marker = request.node.get_closest_marker("gateway")
+    gateway = gateways.with_changes(marker.args[0] if marker else {})
+    upstream_process.forget()
+    stage = Stage(upstream_process, gateway)
+    yield stage
+    for exchange in stage.received:
+        exchange.leave()
+    stage.check_invariants()

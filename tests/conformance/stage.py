@@ -1,0 +1,243 @@
+"""A gateway, the upstream behind it and a client in front: what every conformance test acts on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from techniques.core.json import Json
+from tests.fakes.client import Exchange, Reply, SseEvent, request
+from tests.fakes.gateway import ADMIN_TOKEN, KEYS, SECRETS, Gateway
+from tests.fakes.script import dumps
+from tests.fakes.upstream import ScriptedUpstream
+
+CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
+ASKED = [{"role": "user", "content": "hello there"}]
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """A streamed answer that has come whole, on either surface."""
+
+    headers: Mapping[str, str]
+    events: list[SseEvent]
+    started: float
+
+    @property
+    def said(self) -> list[Json]:
+        """What the data of the events says, the terminal ``[DONE]`` left out."""
+        told = [event for event in self.events if event.data is not None]
+        return [event.json for event in told if event.data != "[DONE]"]
+
+    @property
+    def request_id(self) -> str:
+        """The gateway's name for the request."""
+        return self.headers["x-lockgate-request-id"]
+
+    @property
+    def dones(self) -> int:
+        """How many ``[DONE]`` there are."""
+        return sum(event.data == "[DONE]" for event in self.events)
+
+    @property
+    def names(self) -> list[str | None]:
+        """The names of the events with data, in order."""
+        return [event.name for event in self.events if event.data is not None]
+
+    @property
+    def choices(self) -> list[Json]:
+        """Every choice of every chunk."""
+        return [choice for chunk in self.said for choice in chunk.get("choices", [])]
+
+    @property
+    def deltas(self) -> list[Json]:
+        """The delta of every choice."""
+        return [choice["delta"] for choice in self.choices]
+
+    def joined(self, member: str = "content") -> str:
+        """Join the texts that the deltas have under *member*."""
+        return "".join(delta.get(member) or "" for delta in self.deltas)
+
+    @property
+    def finishes(self) -> list[str]:
+        """The finish reasons that are told, in order."""
+        return [choice["finish_reason"] for choice in self.choices if choice.get("finish_reason")]
+
+    @property
+    def errors(self) -> list[Json]:
+        """The error objects that are told, in order."""
+        return [told["error"] for told in self.said if told.get("error")]
+
+    @property
+    def usages(self) -> list[Json]:
+        """The chunks that carry usage."""
+        return [told for told in self.said if told.get("usage")]
+
+    @property
+    def block_texts(self) -> str:
+        """The text deltas of a message, joined."""
+        deltas = [told["delta"] for told in self.said if told["type"] == "content_block_delta"]
+        return "".join(delta.get("text", "") for delta in deltas)
+
+
+@dataclass(slots=True)
+class Stage:
+    """What a test acts on; it remembers every answer for the checks that follow each test."""
+
+    upstream: ScriptedUpstream
+    gateway: Gateway
+    received: list[Exchange] = field(default_factory=list)
+
+    def open(
+        self,
+        path: str,
+        body: Json,
+        *,
+        key: str | None = "k1",
+        headers: Mapping[str, str] | None = None,
+    ) -> Exchange:
+        """Send a request and return it with its answer's head read; *body* may be raw bytes."""
+        own = {"authorization": f"Bearer {KEYS[key]}"} if key else {}
+        if path == MESSAGES:
+            own["anthropic-version"] = "2023-06-01"
+        content = body if isinstance(body, bytes) else dumps(body)
+        exchange = Exchange(self.gateway.port, request(path, content, {**own, **(headers or {})}))
+        self.received.append(exchange)
+        return exchange
+
+    def post(
+        self,
+        path: str,
+        body: Json,
+        *,
+        key: str | None = "k1",
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """Send a request and return its whole answer."""
+        return self.open(path, body, key=key, headers=headers).whole()
+
+    def chat(self, *, headers: Mapping[str, str] | None = None, **fields: Json) -> Reply:
+        """Ask for a chat completion."""
+        return self.post(CHAT, chat(**fields), headers=headers)
+
+    def messages(self, *, headers: Mapping[str, str] | None = None, **fields: Json) -> Reply:
+        """Ask for a message."""
+        return self.post(MESSAGES, messages(**fields), headers=headers)
+
+    def chat_stream(self, *, headers: Mapping[str, str] | None = None, **fields: Json) -> Streamed:
+        """Ask for a streamed chat completion and wait for its end."""
+        return self._streamed(CHAT, chat(stream=True, **fields), headers)
+
+    def messages_stream(
+        self, *, headers: Mapping[str, str] | None = None, **fields: Json
+    ) -> Streamed:
+        """Ask for a streamed message and wait for its end."""
+        return self._streamed(MESSAGES, messages(stream=True, **fields), headers)
+
+    def _streamed(self, path: str, body: Json, headers: Mapping[str, str] | None) -> Streamed:
+        with self.open(path, body, headers=headers) as exchange:
+            assert exchange.status == 200, exchange.whole().body
+            assert exchange.headers["content-type"].startswith("text/event-stream")
+            events = list(exchange.events())
+            return Streamed(exchange.headers, events, exchange.started)
+
+    def rows(self, request_id: str, *, least: int = 1) -> list[Json]:
+        """Return the ledger's rows of a request; wait until there are *least* of them."""
+        found: list[Json] = []
+
+        def enough() -> bool:
+            answer = self.gateway.get(f"/admin/ledger?request={request_id}", ADMIN_TOKEN)
+            assert answer.status == 200, answer.body
+            found[:] = answer.json["rows"]
+            return len(found) >= least
+
+        within(2, enough)
+        return sorted(found, key=lambda row: str(row["started_at"]))
+
+    def row(self, answer: Reply | Streamed | Exchange) -> Json:
+        """Return the only ledger row of *answer*."""
+        rows = self.rows(answer.request_id)
+        assert len(rows) == 1, rows
+        return rows[0]
+
+    def samples(self) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+        """Return every sample of the metrics page."""
+        page = self.gateway.get("/metrics").body.decode()
+        return {
+            (sample.name, frozenset(sample.labels.items())): sample.value
+            for family in text_string_to_metric_families(page)
+            for sample in family.samples
+        }
+
+    def total(self, name: str, **labels: str) -> float:
+        """Return the sum of the samples *name* that have *labels*."""
+        wanted = set(labels.items())
+        return sum(
+            value
+            for (found, has), value in self.samples().items()
+            if found == name and wanted <= has
+        )
+
+    def settled(self) -> bool:
+        """Tell whether nothing is in flight, in the gateway and upstream of it."""
+        return self.upstream.busy == 0 and self.total("lockgate_requests_in_flight") == 0
+
+    def check_invariants(self) -> None:
+        """Check what must hold after every case."""
+        assert self.upstream.unscripted == 0, "The upstream was called more often than scripted."
+        assert within(2, self.settled), "Something is still in flight."
+        shown = [bytes(answer.received).decode(errors="replace") for answer in self.received]
+        shown += [str(answer.headers) for answer in self.received]
+        shown += [self.gateway.log, self.gateway.get("/metrics").body.decode()]
+        for secret in SECRETS:
+            assert not [text for text in shown if secret in text], f"{secret!r} was shown."
+        for asked in self.upstream.asked:
+            _check_request_upstream(asked.headers)
+        for answer in self.received:
+            assert answer.request_id, "An answer has no request id."
+            for row in self.rows(answer.request_id, least=0):
+                assert isinstance(row["outcome"], str)
+                assert row["outcome"]
+        rows = [row for answer in self.received for row in self.rows(answer.request_id, least=0)]
+        assert len(rows) >= len(self.upstream.asked), "A call upstream has no row of its own."
+
+
+def _check_request_upstream(headers: list[tuple[str, str]]) -> None:
+    for name, value in headers:
+        assert not name.startswith("x-lockgate"), name
+        assert not any(key in value for key in KEYS.values()), name
+
+
+def chat(**fields: Json) -> dict[str, Json]:
+    """Return a chat request with *fields* over the usual ones."""
+    return {"model": "oa-model", "messages": ASKED, **fields}
+
+
+def messages(**fields: Json) -> dict[str, Json]:
+    """Return a messages request with *fields* over the usual ones."""
+    return {"model": "oa-model", "max_tokens": 64, "messages": ASKED, **fields}
+
+
+def technique(name: str, **params: Json) -> dict[str, str]:
+    """Return the headers that ask for a technique."""
+    headers = {"x-lockgate-technique": name}
+    return {**headers, "x-lockgate-params": dumps(params).decode()} if params else headers
+
+
+def within(seconds: float, met: Callable[[], bool]) -> bool:
+    """Wait until *met*, for at most *seconds*; tell whether it was."""
+    until = time.monotonic() + seconds
+    while not met():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+FUNCTION = {"name": "look_up", "parameters": {"type": "object", "properties": {"q": {}}}}
+OTHER = {"name": "add_note", "parameters": {"type": "object", "properties": {"n": {}}}}
+CHAT_TOOLS = [{"type": "function", "function": FUNCTION}, {"type": "function", "function": OTHER}]
+MESSAGE_TOOLS = [{"name": "look_up", "input_schema": FUNCTION["parameters"]}]

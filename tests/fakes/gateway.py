@@ -1,0 +1,162 @@
+"""The gateway as a process of its own, on a free port."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from techniques.core.json import Json
+from tests.fakes.client import Exchange, Reply, request
+
+KEYS = {"k1": "lk-canary-one-5d7e1f20", "k2": "lk-canary-two-93ab64c8"}
+KEY_SECRET = "canary-hash-secret-1f6b"
+ADMIN_TOKEN = "canary-admin-token-77c2"
+UPSTREAM_KEYS = {"oa": "sk-canary-openai-c01d", "an": "sk-canary-anthropic-c02d"}
+SECRETS = (*KEYS.values(), KEY_SECRET, ADMIN_TOKEN, *UPSTREAM_KEYS.values())
+PRICE = {
+    "input": 3,
+    "output": 15,
+    "cache_read": 0.3,
+    "cache_write": 3.75,
+    "audio_input": 30,
+    "audio_output": 60,
+}
+
+
+def hashed(key: str) -> str:
+    """Return *key* in the form that a configuration holds."""
+    return "hmac-sha256:" + hmac.new(KEY_SECRET.encode(), key.encode(), hashlib.sha256).hexdigest()
+
+
+def settings(port: int, changes: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the usual configuration over an upstream on *port*, with *changes* merged in.
+
+    A list in *changes* is added to the list that is there; None takes a member out.
+    """
+    root = f"http://127.0.0.1:{port}"
+    usual: dict[str, Json] = {
+        "server": {"host": "127.0.0.1", "port": 0},
+        "providers": {
+            "oa": {"dialect": "openai_chat", "base_url": f"{root}/v1", "api_key": "${OA_KEY}"},
+            "an": {"dialect": "anthropic", "base_url": root, "api_key": "${AN_KEY}"},
+        },
+        "models": [
+            {"name": "oa-model", "provider": "oa", "model": "real-oa", "price": dict(PRICE)},
+            {"name": "an-model", "provider": "an", "model": "real-an", "price": dict(PRICE)},
+            {"name": "oa-judge", "provider": "oa", "model": "real-judge", "price": dict(PRICE)},
+        ],
+        "keys": [{"name": name, "hash": hashed(key)} for name, key in KEYS.items()],
+        "upstream": {"retries": 2, "backoff_s": 0.02},
+    }
+    for provider in usual["providers"].values():
+        provider["allow_private"] = True
+    return _merged(usual, changes)
+
+
+def _merged(under: dict[str, Json], over: Mapping[str, Json]) -> dict[str, Json]:
+    result = dict(under)
+    for name, value in over.items():
+        if isinstance(value, dict) and isinstance(result.get(name), dict):
+            result[name] = _merged(result[name], value)
+        elif isinstance(value, list) and isinstance(result.get(name), list):
+            result[name] = [*result[name], *value]
+        elif value is None:
+            result.pop(name, None)
+        else:
+            result[name] = value
+    return result
+
+
+class Gateway:
+    """A running gateway process; its files lie in *folder*."""
+
+    def __init__(self, folder: Path, config: Mapping[str, Json]) -> None:
+        self.config = config
+        self.port = 0
+        self._folder = folder
+        self._log = folder / "output.txt"
+
+    def __enter__(self) -> Gateway:
+        file = self._folder / "lockgate.yaml"
+        file.write_text(yaml.safe_dump(dict(self.config), sort_keys=False))
+        command = [sys.executable, "-m", "gateway.cli", "serve", "-c", str(file)]
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, env=_environment(), cwd=self._folder
+            )
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.stop()
+
+    @property
+    def log(self) -> str:
+        """Everything the process has written so far."""
+        return self._log.read_text(errors="replace")
+
+    def stop(self) -> int:
+        """Ask the process to end, wait for it and return its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+    def get(self, path: str, token: str | None = None) -> Reply:
+        """Fetch *path*, with *token* as bearer."""
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        return Exchange(self.port, request(path, None, headers, "GET")).whole()
+
+    def memory(self) -> int:
+        """Return the process's resident memory in bytes."""
+        pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    def sockets(self) -> int:
+        """Return how many sockets the process has open."""
+        links = Path(f"/proc/{self.process.pid}/fd").iterdir()
+        return sum(str(link.readlink()).startswith("socket:") for link in links)
+
+    def _wait_until_ready(self) -> None:
+        mark, until = "listening on http://127.0.0.1:", time.monotonic() + 20
+        while time.monotonic() < until:
+            if self.process.poll() is not None:
+                raise RuntimeError(f"The gateway did not start:\n{self.log}")
+            after = self.log.partition(mark)[2]
+            if "\n" in after:
+                self.port = int("".join(c for c in after.partition("\n")[0] if c.isdigit()))
+                if self._ready():
+                    return
+            time.sleep(0.02)
+        raise RuntimeError(f"The gateway was not ready in time:\n{self.log}")
+
+    def _ready(self) -> bool:
+        try:
+            return self.get("/readyz").status == 200
+        except OSError:
+            return False
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    keys = {"OA_KEY": UPSTREAM_KEYS["oa"], "AN_KEY": UPSTREAM_KEYS["an"]}
+    own = {"LOCKGATE_KEY_SECRET": KEY_SECRET, "LOCKGATE_ADMIN_TOKEN": ADMIN_TOKEN}
+    root = Path(__file__).parents[2]
+    return {**kept, **keys, **own, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(root)}
