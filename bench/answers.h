@@ -1,0 +1,89 @@
+/* What the mock upstream says: answers and streams of both dialects, written to a connection's buffer. */
+#ifndef BENCH_ANSWERS_H
+#define BENCH_ANSWERS_H
+#include "common.h"
+
+struct conn {
+    int fd, slot; /* slot: place in the timer heap, -1 when no timer runs */
+    struct buffer in, out;
+    size_t sent; /* bytes of out already written */
+    uint64_t due;
+    bool busy, streamed, anthropic, usage, want_write;
+    int deltas, gap_ms, next; /* next: the delta to send, -1 before the head */
+    char model[64];
+};
+
+__attribute__((format(printf, 2, 3)))
+static void event(struct conn *c, const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    appendf(&c->out, "%x\r\n%s\r\n", (unsigned)n, text);
+}
+
+#define CHUNK "data: {\"id\":\"chatcmpl-bench\",\"object\":\"chat.completion.chunk\",\"created\":1700000000," \
+              "\"model\":\"%s\",\"system_fingerprint\":\"fp_bench\",\"choices\":[" 
+#define CHOICE(delta, reason) "{\"index\":0,\"delta\":{" delta "},\"logprobs\":null,\"finish_reason\":" reason "}]"
+
+static void stream_head(struct conn *c) {
+    appendf(&c->out, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
+    if (!c->anthropic) {
+        event(c, CHUNK CHOICE("\"role\":\"assistant\",\"content\":\"\"", "null") "}\n\n", c->model);
+        return;
+    }
+    event(c, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_bench\",\"type\":\"message\","
+             "\"role\":\"assistant\",\"model\":\"%s\",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,"
+             "\"usage\":{\"input_tokens\":60,\"output_tokens\":1}}}\n\n", c->model);
+    event(c, "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,"
+             "\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n");
+}
+
+static void stream_delta(struct conn *c) {
+    unsigned long long now = now_ns();
+    if (c->anthropic)
+        event(c, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,"
+                 "\"delta\":{\"type\":\"text_delta\",\"text\":\"@%llu@ word\"}}\n\n", now);
+    else
+        event(c, CHUNK CHOICE("\"content\":\"@%llu@ word\"", "null") "}\n\n", c->model, now);
+}
+
+static void stream_end(struct conn *c) {
+    if (c->anthropic) {
+        event(c, "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n");
+        event(c, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\","
+                 "\"stop_sequence\":null},\"usage\":{\"output_tokens\":%d}}\n\n", c->deltas);
+        event(c, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
+    } else {
+        event(c, CHUNK CHOICE("", "\"stop\"") "}\n\n", c->model);
+        if (c->usage)
+            event(c, CHUNK "],\"usage\":{\"prompt_tokens\":60,\"completion_tokens\":%d,\"total_tokens\":%d}}\n\n",
+                  c->model, c->deltas, c->deltas + 60);
+        event(c, "data: [DONE]\n\n");
+    }
+    append(&c->out, "0\r\n\r\n", 5);
+}
+
+static void answer(struct conn *c, const char *status, const char *body) {
+    appendf(&c->out, "HTTP/1.1 %s\r\ncontent-type: application/json\r\nx-request-id: req_bench\r\n"
+                     "content-length: %zu\r\n\r\n%s", status, strlen(body), body);
+}
+
+static void whole(struct conn *c) {
+    static const char text[] = "The capital of France is Paris. It lies on the Seine, in the north of the country, "
+        "and has been the seat of its government, with few interruptions, for about a thousand years.";
+    char body[1024];
+    if (c->anthropic)
+        snprintf(body, sizeof body, "{\"id\":\"msg_bench\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"%s\","
+            "\"content\":[{\"type\":\"text\",\"text\":\"%s\"}],\"stop_reason\":\"end_turn\",\"stop_sequence\":null,"
+            "\"usage\":{\"input_tokens\":60,\"output_tokens\":36}}", c->model, text);
+    else
+        snprintf(body, sizeof body, "{\"id\":\"chatcmpl-bench\",\"object\":\"chat.completion\",\"created\":1700000000,"
+            "\"model\":\"%s\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"%s\",\"refusal\":null,"
+            "\"annotations\":[]},\"logprobs\":null,\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":60,"
+            "\"completion_tokens\":36,\"total_tokens\":96,\"prompt_tokens_details\":{\"cached_tokens\":0,\"audio_tokens\":0}},"
+            "\"service_tier\":\"default\",\"system_fingerprint\":\"fp_bench\"}", c->model, text);
+    answer(c, "200 OK", body);
+}
+#endif
