@@ -1,0 +1,1 @@
+"""Channels that wrap a channel, one a file; ``stack`` has their order."""

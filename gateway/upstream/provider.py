@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
 from typing import Protocol, TypeVar
 
@@ -26,7 +26,7 @@ class Target:
     name: str
     provider: str
     model: str
-    capabilities: Capabilities = Capabilities()
+    capabilities: Capabilities = field(default_factory=Capabilities)
     thinking: ThinkingWish | None = None
     split_thinking: bool = False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -22,7 +22,7 @@ class Response(Protocol):
         """The headers; look-ups ignore case."""
         ...
 
-    def chunks(self) -> AsyncIterator[bytes]:
+    def chunks(self) -> AsyncGenerator[bytes, None]:
         """Return the body as it arrives; bytes of one chunk are never held back for the next.
 
         Raises:

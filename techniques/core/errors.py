@@ -144,11 +144,12 @@ class UpstreamFailed(GatewayError):
         retry_after: float | None = None,
         said: Said | None = None,
     ) -> None:
-        super().__init__(message, code=said.code if said else None, param=said and said.param)
+        said = said or Said()
+        super().__init__(message, code=said.code, param=said.param)
         self.kind: FailureKind = kind
         self.retryable = retryable
         self.retry_after = retry_after
-        self.said = said or Said()
+        self.said = said
 
 
 class StreamBroken(UpstreamFailed):

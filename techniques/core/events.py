@@ -128,9 +128,14 @@ class Warned:
 
 @dataclass(frozen=True, slots=True)
 class Relayed:
-    """Bytes of the provider's own answer, for the client to receive unchanged."""
+    """Bytes of the provider's own answer, for the client to receive unchanged.
+
+    ``characters`` is the length of the answer's text in them, for an estimate of its tokens when
+    the provider counts none.
+    """
 
     raw: bytes
+    characters: int = 0
 
 
 @dataclass(frozen=True, slots=True)

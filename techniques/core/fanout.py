@@ -82,7 +82,7 @@ async def _all(
     sender.close()
 
 
-async def _one(
+async def _one(  # noqa: PLR0917 - started by a task group, which passes by position
     place: int,
     call: Asking,
     sender: MemoryObjectSendStream[Answered],

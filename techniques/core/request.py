@@ -287,5 +287,3 @@ class Request:
             strict=self.strict,
             headers=self.headers,
         )
-
-

@@ -1,0 +1,46 @@
+"""Goes on to another model when one is down."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from techniques.core.channel import Member
+from techniques.core.errors import UpstreamFailed
+from techniques.core.events import Event
+from techniques.core.request import Request
+
+_CALLERS_OWN = "rejected"
+"""The kind of failure that another model would not mend."""
+
+
+class FallbackChannel:
+    """Tries *members* in order, as long as nothing of an answer has been passed on.
+
+    *moved* is told of each failure that is answered by going on, with the name of the next model.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        moved: Callable[[Request, UpstreamFailed, str], None],
+    ) -> None:
+        self._members = members
+        self._moved = moved
+
+    @asynccontextmanager
+    async def open(self, request: Request) -> AsyncGenerator[AsyncIterator[Event], None]:
+        """Send *request* to the first member that begins to answer."""
+        async with AsyncExitStack() as stack:
+            yield await self._entered(stack, request)
+
+    async def _entered(self, stack: AsyncExitStack, request: Request) -> AsyncIterator[Event]:
+        *rest, last = self._members
+        for member, following in zip(rest, self._members[1:], strict=True):
+            try:
+                return await stack.enter_async_context(member.open(request))
+            except UpstreamFailed as error:
+                if error.kind == _CALLERS_OWN:
+                    raise
+                self._moved(request, error, following.model)
+        return await stack.enter_async_context(last.open(request))

@@ -1,0 +1,77 @@
+"""Sends a request again, as long as nothing of an answer has been passed on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from random import Random  # noqa: TID251 - the type; the dice come from the wiring
+
+import anyio
+
+from techniques.core.channel import Channel
+from techniques.core.errors import UpstreamFailed
+from techniques.core.events import Event
+from techniques.core.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and how soon to try again.
+
+    The wait before retry n (from 0) is drawn from ``backoff_s`` · 2^n · [1/2, 1], or what the
+    provider asked for if that is longer. A provider that asks for more than ``max_wait_s`` is not
+    tried again.
+
+    Source: Brooker 2015, "Exponential Backoff And Jitter" (equal jitter).
+    """
+
+    retries: int = 2
+    backoff_s: float = 0.5
+    max_wait_s: float = 60.0
+
+
+class RetryingChannel:
+    """Retries what the provider calls retryable.
+
+    *retried* is told of each failure that is tried again.
+    """
+
+    def __init__(
+        self,
+        inner: Channel,
+        policy: RetryPolicy,
+        random: Random,
+        retried: Callable[[Request, UpstreamFailed], None],
+    ) -> None:
+        self._inner = inner
+        self._policy = policy
+        self._random = random
+        self._retried = retried
+
+    @asynccontextmanager
+    async def open(self, request: Request) -> AsyncGenerator[AsyncIterator[Event], None]:
+        """Send *request*, again if entering the stream fails."""
+        async with AsyncExitStack() as stack:
+            yield await self._entered(stack, request)
+
+    async def _entered(self, stack: AsyncExitStack, request: Request) -> AsyncIterator[Event]:
+        for attempt in range(self._policy.retries):
+            try:
+                return await stack.enter_async_context(self._inner.open(request))
+            except UpstreamFailed as error:
+                wait = self._wait(attempt, error.retry_after)
+                if not error.retryable or not self._worth(wait):
+                    raise
+                self._retried(request, error)
+            await anyio.sleep(wait)
+        return await stack.enter_async_context(self._inner.open(request))
+
+    def _wait(self, attempt: int, asked: float | None) -> float:
+        drawn = self._policy.backoff_s * float(2**attempt) * (0.5 + self._random.random() / 2)
+        return max(drawn, asked or 0.0)
+
+    def _worth(self, wait: float) -> bool:
+        """Return whether the wait is allowed, and ends before the time for the whole call does."""
+        ends = anyio.current_time() + wait
+        return wait <= self._policy.max_wait_s and ends < anyio.current_effective_deadline()

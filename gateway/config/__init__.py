@@ -1,0 +1,30 @@
+"""All configuration, read once at start; nothing else in the product reads the environment."""
+
+from gateway.config.load import ConfigError, Secrets, load, secrets
+from gateway.config.schema import (
+    CapabilityConfig,
+    CapsConfig,
+    Config,
+    KeyConfig,
+    ModelConfig,
+    PriceConfig,
+    ProviderConfig,
+    SimulatedConfig,
+    UpstreamConfig,
+)
+
+__all__ = [
+    "CapabilityConfig",
+    "CapsConfig",
+    "Config",
+    "ConfigError",
+    "KeyConfig",
+    "ModelConfig",
+    "PriceConfig",
+    "ProviderConfig",
+    "Secrets",
+    "SimulatedConfig",
+    "UpstreamConfig",
+    "load",
+    "secrets",
+]

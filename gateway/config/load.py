@@ -1,0 +1,146 @@
+"""From a YAML file and the environment to a configuration, or to one readable error."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from gateway.config.embedded import embedded
+from gateway.config.schema import Config
+
+_PREFIX = "LOCKGATE_"
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_SECRET = re.compile(r"providers\.[^.]+\.api_key|metrics\.token")
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used; the message has a line for each fault, with its path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What is only ever in the environment. ``key_secret`` hashes client keys."""
+
+    key_secret: str | None
+    admin_token: str | None
+
+
+class _Settings(BaseSettings, Config):
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX, env_nested_delimiter="__", frozen=True, extra="forbid"
+    )
+
+    @classmethod
+    def settings_customise_sources(  # noqa: PLR0917 - the signature is pydantic's
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let the environment win over the file; read nothing else."""
+        del settings_cls, dotenv_settings, file_secret_settings
+        return env_settings, init_settings
+
+
+def load(path: Path | None) -> Config:
+    """Return the configuration in the file at *path*, or the embedded one without a path.
+
+    Raises:
+        ConfigError: It cannot be read, or a field is wrong, missing or unknown.
+    """
+    try:
+        tree = embedded(os.environ) if path is None else _tree(path)
+        return _Settings(**tree)
+    except ValidationError as error:
+        raise ConfigError("\n".join(_lines(error))) from error
+
+
+def secrets() -> Secrets:
+    """Return the secrets of the process environment."""
+    return Secrets(os.environ.get(f"{_PREFIX}KEY_SECRET"), os.environ.get(f"{_PREFIX}ADMIN_TOKEN"))
+
+
+def _tree(path: Path) -> dict[str, Any]:
+    try:
+        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    if read is None:
+        return {}
+    if not isinstance(read, dict):
+        raise ConfigError(f"{path}: the file must be a mapping of sections")
+    problems: list[str] = []
+    tree = _filled(read, "", path.parent, problems)
+    _check_environment(problems)
+    if problems:
+        raise ConfigError("\n".join(problems))
+    assert isinstance(tree, dict)
+    return {str(name): value for name, value in tree.items()}
+
+
+def _filled(value: Any, at: str, folder: Path, problems: list[str]) -> Any:
+    """Return *value* with ``${NAME}`` and ``file:`` replaced; faults go to *problems*."""
+    if isinstance(value, dict):
+        return {
+            name: _filled(inner, f"{at}.{name}" if at else str(name), folder, problems)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_filled(inner, f"{at}.{i}", folder, problems) for i, inner in enumerate(value)]
+    if not isinstance(value, str):
+        return value
+    if _SECRET.fullmatch(at):
+        return _secret(value, at, folder, problems)
+    return _substituted(value, at, problems)
+
+
+def _secret(value: str, at: str, folder: Path, problems: list[str]) -> str:
+    if value.startswith("file:"):
+        try:
+            return (folder / value[5:]).read_text(encoding="utf-8").strip()
+        except OSError as error:
+            problems.append(f"{at}: {error}")
+            return ""
+    if not _VARIABLE.fullmatch(value):
+        problems.append(f"{at}: write secrets as ${{NAME}} or file:PATH, never in the file itself")
+        return ""
+    return _substituted(value, at, problems)
+
+
+def _substituted(value: str, at: str, problems: list[str]) -> str:
+    def variable(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if found is None:
+            problems.append(f"{at}: the environment variable {match[1]} is not set")
+        return found or ""
+
+    return _VARIABLE.sub(variable, value)
+
+
+def _check_environment(problems: list[str]) -> None:
+    for name in os.environ:
+        section, delimiter, _ = name.removeprefix(_PREFIX).partition("__")
+        if name.startswith(_PREFIX) and delimiter and section.lower() not in Config.model_fields:
+            problems.append(f"{name}: there is no section {section.lower()!r}")
+
+
+def _lines(error: ValidationError) -> Iterator[str]:
+    for fault in error.errors(include_url=False, include_input=False):
+        at = ".".join(_named(fault["loc"]))
+        message = fault["msg"].removeprefix("Value error, ")
+        yield f"{at}: {message}" if at else message
+
+
+def _named(loc: tuple[int | str, ...]) -> Iterator[str]:
+    for part in loc:
+        yield "lambda" if part == "lambda_" else str(part)

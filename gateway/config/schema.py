@@ -1,0 +1,291 @@
+"""The configuration's shape. Defaults live here, once; an unknown key is an error.
+
+Sections that this version reads but does not act on yet say so in ``Config.without_effect``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from gateway.config.values import Seconds, Size, Word
+
+JsonMap = Mapping[str, Any]
+
+
+class Section(BaseModel):
+    """Base of every section: nothing unknown, nothing changed after loading."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ServerConfig(Section):
+    """The socket. ``keepalive_s``: silence after which a waiting stream gets a comment.
+
+    ``drain_s``: seconds that open answers get to end when the gateway is told to stop.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = Field(8080, ge=0, le=65535)
+    workers: int = Field(1, ge=1, le=256)
+    max_body: Size = 20 * 2**20
+    keepalive_s: Seconds = Field(15.0, gt=0)
+    drain_s: Seconds = Field(30.0, ge=0)
+
+
+class UpstreamConfig(Section):
+    """How long to wait for a provider, and how often to try.
+
+    ``first_byte_s`` ends with the first content, of a whole answer with the answer; ``idle_s`` is
+    between two pieces of content. ``retries`` come after the first attempt, and only before any
+    content; the n-th waits up to ``backoff_s`` · 2^n. A provider that asks to wait longer than
+    ``max_wait_s`` is not waited for. ``pool`` connections at most to one account, 0: no limit.
+    """
+
+    connect_s: Seconds = Field(5.0, gt=0)
+    first_byte_s: Seconds = Field(300.0, gt=0)
+    idle_s: Seconds = Field(120.0, gt=0)
+    retries: int = Field(2, ge=0, le=10)
+    backoff_s: Seconds = Field(0.5, ge=0)
+    max_wait_s: Seconds = Field(60.0, ge=0)
+    pool: int = Field(0, ge=0)
+
+
+class LimitsConfig(Section):
+    """An account's stated rate limits, a minute each."""
+
+    rpm: int | None = Field(None, gt=0)
+    tpm: int | None = Field(None, gt=0)
+    rpd: int | None = Field(None, gt=0)
+    concurrency: int | None = Field(None, gt=0)
+
+
+class SimulatedConfig(Section):
+    """A provider in process: a simulation, for trying things out and for tests.
+
+    ``vendor`` chooses whose rate-limit headers it sends. ``speed`` 1 answers at the pace of a
+    real model, 0 at once.
+    """
+
+    seed: int = 0
+    vendor: Literal["openai", "anthropic", "groq", "azure"] = "openai"
+    rpm: int | None = Field(None, gt=0)
+    tpm: int | None = Field(None, gt=0)
+    speed: float = Field(0.0, ge=0)
+    fail_every: int | None = Field(None, gt=0)
+
+
+class ProviderConfig(Section):
+    """One account at one provider.
+
+    ``api_key`` is written ``${NAME}`` or ``file:PATH``. Addresses in private ranges are refused
+    unless ``allow_private``.
+    """
+
+    dialect: Literal["openai_chat", "anthropic"]
+    base_url: str = ""
+    api_key: SecretStr | None = None
+    allow_private: bool = False
+    headers: Mapping[str, str] = {}
+    limits: LimitsConfig = LimitsConfig()
+    simulated: SimulatedConfig | None = None
+
+    @model_validator(mode="after")
+    def _one_upstream(self) -> ProviderConfig:
+        if (self.simulated is None) == (not self.base_url):
+            raise ValueError("give either base_url or simulated")
+        return self
+
+
+Rate = Annotated[Decimal, Field(ge=0)]
+
+
+class PriceConfig(Section):
+    """US dollars per million tokens; ``per_request`` and ``image`` each."""
+
+    input: Rate
+    output: Rate
+    cache_read: Rate | None = None
+    cache_write: Rate | None = None
+    cache_write_1h: Rate | None = None
+    reasoning: Rate | None = None
+    audio_input: Rate | None = None
+    audio_output: Rate | None = None
+    image: Rate | None = None
+    per_request: Rate | None = None
+
+
+class CapabilityConfig(Section):
+    """What a model can do; see ``techniques.core.capabilities``.
+
+    ``reasoning`` stands for a model that takes no temperature and wants
+    ``max_completion_tokens``.
+    """
+
+    tools: bool = True
+    vision: bool = True
+    json_schema: bool = True
+    logprobs: bool = True
+    seed: bool = True
+    temperature: bool = True
+    max_completion_tokens: bool = False
+    developer_role: bool = True
+    many_systems: bool = True
+    stream_usage: bool = True
+    n: bool = True
+    context: int | None = Field(None, gt=0)
+    reasoning: bool = False
+
+
+class ThinkingConfig(Section):
+    """How much a model reasons when the caller says nothing of it."""
+
+    enabled: bool = True
+    budget_tokens: int | None = Field(None, gt=0)
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+
+
+class ModelConfig(Section):
+    """A model that callers can name. A name ending in ``*`` serves every name that begins so.
+
+    ``model`` is the provider's own name, the same if absent. ``think_tags: split`` takes reasoning
+    between ``<think>`` tags out of the text. A call that has not begun after ``hedge_after_s`` is
+    sent a second time.
+    """
+
+    name: str = Field(min_length=1)
+    provider: str
+    model: str | None = None
+    fallbacks: tuple[str, ...] = ()
+    thinking: Word | ThinkingConfig | None = None
+    think_tags: Literal["keep", "split"] = "keep"
+    price: PriceConfig | None = None
+    capabilities: CapabilityConfig = CapabilityConfig()
+    hedge_after_s: Seconds | None = Field(None, gt=0)
+
+
+class CapsConfig(Section):
+    """Caps over one whole run, technique, retries and fallbacks together."""
+
+    max_calls: int | None = Field(None, ge=1)
+    max_cost_usd: Rate | None = None
+    deadline_ms: int | None = Field(None, ge=1)
+
+
+class ReliabilityConfig(Section):
+    """What is done for a call that asks for nothing, and the options of each technique."""
+
+    default: str = "none"
+    judge: str | None = None
+    critic: str | None = None
+    techniques: Mapping[str, JsonMap] = {}
+    caps: CapsConfig = CapsConfig(max_calls=64)
+    on_error: Literal["fallback_baseline", "raise"] = "fallback_baseline"
+
+
+class BudgetConfig(Section):
+    """Dollars over a calendar period."""
+
+    usd: Rate
+    period: Literal["day", "week", "month", "total"] = "month"
+    tz: str = "UTC"
+
+
+class KeyConfig(Section):
+    """A caller. ``models`` and ``techniques`` it may use; None: all of them."""
+
+    name: str = Field(min_length=1)
+    hash: str = Field(pattern=r"^hmac-sha256:[0-9a-f]{64}$")
+    models: tuple[str, ...] | None = None
+    techniques: tuple[str, ...] | None = None
+    budget: BudgetConfig | None = None
+    rpm: int | None = Field(None, gt=0)
+    tpm: int | None = Field(None, gt=0)
+    concurrency: int | None = Field(None, gt=0)
+    priority: int = Field(5, ge=0, le=9)
+    caps: CapsConfig = CapsConfig()
+
+
+class RouterConfig(Section):
+    """Who chooses for ``technique: auto``."""
+
+    type: Literal["fixed", "semknn", "acm_table", "acm_linear"] = "fixed"
+    lambda_: float = Field(1.0, alias="lambda", ge=0)
+    url: str | None = None
+
+
+class MetricsConfig(Section):
+    """Prometheus. With a ``token``, ``/metrics`` wants it as a bearer token."""
+
+    token: SecretStr | None = None
+
+
+class Config(Section):
+    """The whole configuration file."""
+
+    server: ServerConfig = ServerConfig()
+    providers: Mapping[str, ProviderConfig] = {}
+    models: tuple[ModelConfig, ...] = ()
+    reliability: ReliabilityConfig = ReliabilityConfig()
+    upstream: UpstreamConfig = UpstreamConfig()
+    keys: tuple[KeyConfig, ...] = ()
+    metrics: MetricsConfig = MetricsConfig()
+    router: RouterConfig = RouterConfig()
+    pacing: JsonMap = {}
+    reuse: JsonMap = {}
+    traffic: JsonMap = {}
+    store: JsonMap = {}
+    database: JsonMap = {}
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> Config:
+        problems = list(_unknown_names(self))
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    def without_effect(self) -> list[str]:
+        """Return the paths of settings that this version reads but does not act on."""
+        paths = [
+            name
+            for name in ("pacing", "reuse", "traffic", "store", "database")
+            if getattr(self, name)
+        ]
+        paths += ["router"] if self.router.type != "fixed" else []
+        paths += [
+            f"providers.{name}.limits"
+            for name, row in self.providers.items()
+            if row.limits != LimitsConfig()
+        ]
+        limits = ("budget", "rpm", "tpm", "concurrency")
+        paths += [
+            f"keys.{key.name}.{what}" for key in self.keys for what in limits if getattr(key, what)
+        ]
+        return paths
+
+
+def _unknown_names(config: Config) -> Iterator[str]:
+    models = {model.name for model in config.models}
+    if len(models) < len(config.models):
+        yield "models: two have the same name"
+    for model in config.models:
+        if model.provider not in config.providers:
+            yield f"models.{model.name}.provider: there is no provider {model.provider!r}"
+    for path, name in _model_references(config):
+        if name not in models:
+            yield f"{path}: there is no model {name!r}"
+    names = [key.name for key in config.keys]
+    if len(set(names)) < len(names) or len({key.hash for key in config.keys}) < len(names):
+        yield "keys: two have the same name or hash"
+
+
+def _model_references(config: Config) -> Iterator[tuple[str, str]]:
+    for model in config.models:
+        for name in model.fallbacks:
+            yield f"models.{model.name}.fallbacks", name
+    for role in ("judge", "critic"):
+        if name := getattr(config.reliability, role):
+            yield f"reliability.{role}", name

@@ -1,0 +1,46 @@
+"""Values that a person writes with a unit, and how they are read."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+_SIZES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_SIZES |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+_TIMES = {"": 1.0, "MS": 0.001, "S": 1.0, "M": 60.0, "H": 3600.0, "D": 86400.0}
+_NUMBER_AND_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+
+
+def _read(value: Any, units: dict[str, float] | dict[str, int], what: str) -> Any:
+    if not isinstance(value, str):
+        return value
+    match = _NUMBER_AND_UNIT.fullmatch(value)
+    if match is None or match[2].upper() not in units:
+        raise ValueError(f"{value!r} is no {what}")
+    return float(match[1]) * units[match[2].upper()]
+
+
+def _size(value: Any) -> Any:
+    read = _read(value, _SIZES, "size such as 20MiB")
+    return int(read) if isinstance(read, float) else read
+
+
+def _duration(value: Any) -> Any:
+    return _read(value, _TIMES, "duration such as 30s or 1h")
+
+
+def _off(value: Any) -> Any:
+    """YAML reads ``off`` and ``on`` as truth values; here they are words."""
+    return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+
+
+Size = Annotated[int, BeforeValidator(_size)]
+"""A number of bytes; written ``20MiB``, ``5MB`` or plain."""
+
+Seconds = Annotated[float, BeforeValidator(_duration)]
+"""A time in seconds; written ``90``, ``1.5s``, ``250ms`` or ``1h``."""
+
+Word = Annotated[str, BeforeValidator(_off)]
+"""A word that may be ``on`` or ``off``."""

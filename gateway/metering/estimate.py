@@ -1,0 +1,69 @@
+"""Tokens by rule of thumb, for answers whose provider counts none."""
+
+from __future__ import annotations
+
+from techniques.core.request import (
+    Document,
+    Image,
+    Message,
+    Part,
+    Request,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+
+_CHARACTERS_PER_TOKEN = 4
+_TOKENS_PER_IMAGE = 800
+
+
+def input_tokens(request: Request) -> int:
+    """Return about how many tokens *request* is: four characters of text each, at least 1."""
+    if request.relay is not None:
+        raw = request.relay.raw
+        characters = len(raw) if raw is not None else len(str(request.relay.body))
+        return max(characters // _CHARACTERS_PER_TOKEN, 1)
+    return max(sum(_tokens(message) for message in request.messages), 1)
+
+
+def output_tokens(characters: int, request: Request) -> int:
+    """Return about how many tokens *characters* of an answer are, within what was allowed."""
+    tokens = -(-characters // _CHARACTERS_PER_TOKEN)
+    allowed = _allowed(request)
+    return tokens if allowed is None else min(tokens, allowed)
+
+
+def _allowed(request: Request) -> int | None:
+    if request.relay is None:
+        return request.sampling.max_output_tokens
+    body = request.relay.body
+    for name in ("max_completion_tokens", "max_tokens"):
+        if isinstance(limit := body.get(name), int):
+            return limit
+    return None
+
+
+def _tokens(message: Message) -> int:
+    return 4 + sum(_part_tokens(part) for part in message.parts)
+
+
+def _part_tokens(part: Part) -> int:
+    match part:
+        case Image():
+            return _TOKENS_PER_IMAGE
+        case ToolResult():
+            return sum(map(_part_tokens, part.parts))
+        case _:
+            return len(_words(part)) // _CHARACTERS_PER_TOKEN
+
+
+def _words(part: Part) -> str:
+    match part:
+        case Text():
+            return part.text
+        case ToolCall():
+            return part.name + part.arguments
+        case Document():
+            return part.text or part.data or ""
+        case _:
+            return getattr(part, "text", "")

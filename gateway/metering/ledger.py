@@ -1,0 +1,137 @@
+"""What one request did: the facts that usage, cost, metrics and log lines are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import structlog
+
+from pricing.cost import dollars
+from pricing.usage import Usage
+from techniques.core.events import Warned
+
+CostSource = Literal["operator", "unknown"]
+"""Where a price came from: the operator's configuration, or nowhere."""
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class CallFinished:
+    """One sub-call, however it ended: a row of the bill.
+
+    ``outcome`` is ``ok``, ``truncated``, ``client_disconnect``, ``cancelled`` or the kind of
+    failure. ``estimated`` means that the provider counted no tokens and they were guessed. ``cost``
+    is picodollars, None if the price is not known. ``started_at`` is seconds since the epoch,
+    ``seconds`` and ``first_s`` (to the first content, None if none came) are durations.
+    """
+
+    model: str
+    provider: str
+    role: str
+    step: str
+    usage: Usage
+    estimated: bool
+    cost: int | None
+    cost_source: CostSource
+    outcome: str
+    started_at: float
+    seconds: float
+    first_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallRetried:
+    """A failed sub-call is made again, or to another model if ``moved_to``."""
+
+    model: str
+    kind: str
+    moved_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFinished:
+    """One client request, however it ended; exactly one a request.
+
+    ``outcome``: ``success``, ``client_disconnect``, ``truncated`` (an answer that broke after it
+    had begun), ``rejected``, ``denied``, ``deadline``, ``unavailable``, ``upstream_error``,
+    ``technique_error`` or ``internal_error``. ``begun_s`` is the time to the first content.
+    ``cancel_s`` is how long it took to close everything after the client had left.
+    """
+
+    request_id: str
+    run: str
+    session: str | None
+    tags: str | None
+    key: str | None
+    dialect: str
+    model: str
+    provider: str
+    technique: str
+    streamed: bool
+    outcome: str
+    status: int
+    rows: Sequence[CallFinished]
+    warnings: Sequence[Warned]
+    seconds: float
+    begun_s: float | None
+    decode_s: float
+    plan_s: float
+    cancel_s: float | None
+
+
+Fact: TypeAlias = CallFinished | CallRetried | Warned | RequestFinished
+Meter: TypeAlias = Callable[[Fact], None]
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Collects a request's facts and hands each to the meters.
+
+    A meter that fails cannot fail a request. ``client_left`` is set before the client's leaving
+    cancels what runs, so that the rows can tell it from other cancellations.
+    """
+
+    meters: tuple[Meter, ...] = ()
+    rows: list[CallFinished] = field(default_factory=list)
+    warnings: list[Warned] = field(default_factory=list)
+    client_left: bool = False
+
+    def record(self, fact: Fact) -> None:
+        """Keep *fact* and tell the meters."""
+        if isinstance(fact, CallFinished):
+            self.rows.append(fact)
+        elif isinstance(fact, Warned):
+            if fact in self.warnings:
+                return
+            self.warnings.append(fact)
+        for meter in self.meters:
+            try:
+                meter(fact)
+            except Exception:  # noqa: BLE001 - one of the three boundaries: facts must not hurt
+                _log.exception("meter.failed")
+
+    def usage(self) -> Usage:
+        """Return the tokens of all sub-calls that have ended."""
+        return sum((row.usage for row in self.rows), Usage())
+
+    def cost(self) -> int | None:
+        """Return the picodollars of all sub-calls that have ended, None if one is not known."""
+        total = 0
+        for row in self.rows:
+            if row.cost is None:
+                return None
+            total += row.cost
+        return total
+
+    def cost_usd(self) -> str | None:
+        """Return ``cost()`` as a decimal number of dollars."""
+        cost = self.cost()
+        return None if cost is None else dollars(cost)
+
+    def cost_source(self) -> CostSource:
+        """Return the worst source among the rows: it holds for their sum."""
+        unknown = any(row.cost_source == "unknown" for row in self.rows)
+        return "unknown" if unknown else "operator"

@@ -1,0 +1,84 @@
+"""Who calls: client keys, kept and compared as hashes only."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gateway.metering.caps import Caps
+from techniques.core.errors import Unauthenticated
+
+_BEARER = re.compile(r"bearer\s+(\S+)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The key behind a request, and what it may do. None in a list: everything.
+
+    ``name`` is None when the gateway is open. ``budgeted`` keys may not use models whose price is
+    unknown.
+    """
+
+    name: str | None = None
+    models: frozenset[str] | None = None
+    techniques: frozenset[str] | None = None
+    caps: Caps = field(default_factory=Caps)
+    deadline_ms: int | None = None
+    budgeted: bool = False
+    priority: int = 5
+
+
+OPEN = Caller()
+"""Whoever calls a gateway that has no keys."""
+
+
+def digest(secret: str, key: str) -> str:
+    """Return how *key* is kept: ``hmac-sha256:`` and 64 hex digits."""
+    return f"hmac-sha256:{hmac.digest(secret.encode(), key.encode(), 'sha256').hex()}"
+
+
+class KeyRing:
+    """All client keys, found by their hash: a look-up tells nothing of a key by its time."""
+
+    def __init__(self, secret: str, callers: Iterable[tuple[str, Caller]]) -> None:
+        self._secret = secret.encode()
+        self._callers = {
+            bytes.fromhex(hashed.removeprefix("hmac-sha256:")): caller for hashed, caller in callers
+        }
+
+    def caller(self, headers: Mapping[str, str]) -> Caller:
+        """Return who calls, by ``authorization: Bearer`` or ``x-api-key``.
+
+        Raises:
+            Unauthenticated: There is no key, or none of ours.
+        """
+        key = _key(headers)
+        if key is None:
+            raise Unauthenticated(
+                "No API key was given: send it as 'Authorization: Bearer KEY' or 'x-api-key: KEY'.",
+                code="missing_api_key",
+            )
+        caller = self._callers.get(hmac.digest(self._secret, key.encode("latin-1"), "sha256"))
+        if caller is None:
+            raise Unauthenticated("This API key is not valid.")
+        return caller
+
+
+class OpenDoor:
+    """No keys at all: everyone is let in."""
+
+    def caller(self, headers: Mapping[str, str]) -> Caller:
+        """Return the caller without a name."""
+        del headers
+        return OPEN
+
+
+def _key(headers: Mapping[str, str]) -> str | None:
+    """Return the key in *headers*; ``authorization`` wins if both are there."""
+    if authorization := headers.get("authorization"):
+        match = _BEARER.fullmatch(authorization)
+        if match:
+            return match[1]
+    return headers.get("x-api-key") or None

@@ -1,0 +1,77 @@
+"""The models that callers can name, and how a name is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from gateway.upstream.provider import Provider, Target
+from gateway.upstream.transport import Transport
+from pricing.price import Price
+from techniques.core.errors import UnknownModel
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model, the account that serves it, and what is known of it.
+
+    ``target.name`` may end in ``*``: the model then serves every name that begins so, under the
+    name asked for.
+    """
+
+    target: Target
+    provider: Provider
+    transport: Transport
+    price: Price | None = None
+    fallbacks: tuple[str, ...] = ()
+    hedge_after_s: float | None = None
+    simulated: bool = False
+
+    @property
+    def name(self) -> str:
+        """The operator's name for it; safe as a label."""
+        return self.target.name
+
+
+class Catalogue:
+    """All models of the configuration."""
+
+    def __init__(self, models: Iterable[Model]) -> None:
+        self._by_name: dict[str, Model] = {}
+        self._by_prefix: list[tuple[str, Model]] = []
+        for model in models:
+            self._by_name[model.name] = model
+            if model.name.endswith("*"):
+                self._by_prefix.append((model.name[:-1], model))
+        self._by_prefix.sort(key=lambda row: len(row[0]), reverse=True)
+
+    def find(self, name: str) -> Model:
+        """Return the model called *name*.
+
+        Raises:
+            UnknownModel: There is none.
+        """
+        model = self._by_name.get(name)
+        if model is not None and not name.endswith("*"):
+            return model
+        for prefix, general in self._by_prefix:
+            if name.startswith(prefix) and _is_plain(name):
+                return replace(general, target=replace(general.target, model=name))
+        raise UnknownModel(f"There is no model {name[:128]!r}.", param="model")
+
+    def named(self) -> Mapping[str, Model]:
+        """Return the models by name, without those that end in ``*``."""
+        return {name: model for name, model in self._by_name.items() if not name.endswith("*")}
+
+    def labels(self) -> tuple[str, ...]:
+        """Return all configured names."""
+        return tuple(self._by_name)
+
+
+def _is_plain(name: str) -> bool:
+    return (
+        len(name) <= 128
+        and name.isprintable()
+        and not set(name) & set("?#%\\@ ")
+        and (".." not in name)
+    )

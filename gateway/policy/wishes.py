@@ -1,0 +1,201 @@
+"""What a caller may wish for beside the model: one table, read from headers and from the body.
+
+``x-lockgate-NAME`` in a header and ``reliability: {NAME_WITH_UNDERSCORES: …}`` in the body mean
+the same; the header wins. A name that is not in the table, or a value that it does not allow, is
+an error that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from decimal import Decimal, InvalidOperation
+from typing import Final, NoReturn, TypeAlias
+
+import orjson
+
+from techniques.core.errors import RequestRejected
+from techniques.core.json import Json
+
+PREFIX: Final = "x-lockgate-"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What one request asks for; None: nothing was said.
+
+    ``max_cost_usd`` is dollars. ``ignored`` are names that this version reads but does not act on.
+    """
+
+    technique: str | None = None
+    params: Mapping[str, Json] | None = None
+    channels: tuple[str, ...] | None = None
+    judge: str | None = None
+    critic: str | None = None
+    max_cost_usd: Decimal | None = None
+    max_calls: int | None = None
+    deadline_ms: int | None = None
+    on_error: str | None = None
+    session: str | None = None
+    run: str | None = None
+    fallbacks: tuple[str, ...] | None = None
+    strict: bool | None = None
+    tags: str | None = None
+    ignored: tuple[str, ...] = ()
+
+
+Reader: TypeAlias = Callable[[str, Json], Json]
+"""From the wish's name and its value to what it means; raises ``RequestRejected``."""
+
+
+def _wrong(name: str, expected: str) -> NoReturn:
+    raise RequestRejected(
+        f"{PREFIX}{name} must be {expected}.", code="invalid_wish", param=f"{PREFIX}{name}"
+    )
+
+
+def _word(name: str, value: Json) -> str:
+    if not isinstance(value, str) or not value or len(value) > 256:
+        _wrong(name, "a text of 1 to 256 characters")
+    return value
+
+
+def _choice(*words: str) -> Reader:
+    def read(name: str, value: Json) -> str:
+        if value not in words:
+            _wrong(name, f"one of {', '.join(words)}")
+        return str(value)
+
+    return read
+
+
+def _whole(least: int, most: int) -> Reader:
+    def read(name: str, value: Json) -> int:
+        text = str(value)
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
+        if number is None or isinstance(value, bool) or not least <= number <= most:
+            _wrong(name, f"a whole number from {least} to {most}")
+        return number
+
+    return read
+
+
+def _amount(name: str, value: Json) -> Decimal:
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        amount = Decimal(-1)
+    if isinstance(value, bool) or not amount.is_finite() or amount < 0:
+        _wrong(name, "a number that is not negative")
+    return amount
+
+
+def _names(name: str, value: Json) -> tuple[str, ...]:
+    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts or not all(p and isinstance(p, str) for p in parts):
+        _wrong(name, "a list of model names, separated by commas")
+    return tuple(parts)
+
+
+def _object(name: str, value: Json) -> Mapping[str, Json]:
+    if isinstance(value, str):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            value = None
+    if not isinstance(value, dict):
+        _wrong(name, 'a JSON object such as {"num_samples": 5}')
+    return value
+
+
+def _truth(name: str, value: Json) -> bool:
+    if value in (True, "1", "true"):
+        return True
+    if value in (False, "0", "false"):
+        return False
+    _wrong(name, "1 or 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How a wish's value is read, and what it means; ``in_effect`` False: read, but not acted on."""
+
+    read: Reader
+    meaning: str
+    in_effect: bool = True
+
+
+TABLE: Final[Mapping[str, Wish]] = {
+    "technique": Wish(_word, "`none`, `auto` or the name of a technique"),
+    "params": Wish(_object, 'options of the technique, a JSON object such as `{"num_samples": 7}`'),
+    "channels": Wish(_names, "models that the technique may draw from"),
+    "judge": Wish(_word, "the model that judges candidates"),
+    "critic": Wish(_word, "the model that criticises drafts"),
+    "max-cost-usd": Wish(_amount, "dollars that the whole run may cost"),
+    "max-calls": Wish(_whole(1, 10_000), "upstream calls that the whole run may make"),
+    "deadline-ms": Wish(_whole(1, 86_400_000), "milliseconds until an answer must stand"),
+    "on-error": Wish(
+        _choice("fallback_baseline", "raise"),
+        "what to do when a technique fails: `fallback_baseline` or `raise`",
+    ),
+    "fallbacks": Wish(_names, "models to try in order when the first is down"),
+    "strict": Wish(_truth, "`1`: what would be lost in translation is an error"),
+    "session": Wish(_word, "groups the calls of one task"),
+    "run": Wish(_word, "names this run; also read from `Idempotency-Key`"),
+    "tags": Wish(_word, "free words, kept with the request's record"),
+    "expose": Wish(_choice("final"), "what a stream shows of a technique: `final`"),
+    "lambda": Wish(_amount, "the router's cost knob: 0 quality, 1 balanced, 5 frugal", in_effect=False),
+    "on-limit": Wish(_choice("hold", "suspend", "reject"), "what to do at a rate limit: `hold`, `suspend` or `reject`", in_effect=False),
+    "max-wait-ms": Wish(_whole(0, 86_400_000), "milliseconds to be held at a rate limit", in_effect=False),
+    "priority": Wish(_whole(0, 9), "0 to 9, 0 first", in_effect=False),
+    "reuse": Wish(_choice("off", "read", "on", "refresh"), "use of stored answers: `off`, `read`, `on` or `refresh`", in_effect=False),
+    "reuse-ttl": Wish(_word, "how long a stored answer may be used", in_effect=False),
+    "reuse-namespace": Wish(_word, "which stored answers may be used", in_effect=False),
+}
+
+_FIELDS: Final = frozenset(field.name for field in fields(Wishes))
+    n for n, (_, meaning) in TABLE.items() if "not in eff" in meaning
+)
+NOTHING: Final = Wishes()
+
+
+def read(headers: Mapping[str, str], body: Mapping[str, Json]) -> Wishes:
+    """Return the wishes in *headers* and in the body's ``reliability`` object *body*.
+
+    Raises:
+        RequestRejected: One has no such name, or no such value.
+    """
+    given = {name.replace("_", "-"): value for name, value in body.items()}
+    for name, value in headers.items():
+        if name.startswith(PREFIX):
+            given[name.removeprefix(PREFIX)] = value
+    if "run" not in given and (key := headers.get("idempotency-key")):
+        given["run"] = key
+    if not given:
+        return NOTHING
+    return _read(given)
+
+
+def _read(given: Mapping[str, Json]) -> Wishes:
+    wishes: dict[str, Json] = {}
+    ignored: list[str] = []
+    for name, value in given.items():
+        wish = TABLE.get(name) or _unknown(name)
+        meant = wish.read(name, value)
+        if not wish.in_effect:
+            ignored.append(name)
+        elif (field := name.replace("-", "_")) in _FIELDS:
+            wishes[field] = meant
+    return Wishes(**wishes, ignored=tuple(ignored))
+
+
+def _unknown(name: str) -> NoReturn:
+    if name == "dry-run":
+        raise RequestRejected(
+            "x-lockgate-dry-run is not available yet.", param="x-lockgate-dry-run"
+        )
+    raise RequestRejected(
+        f"There is no {PREFIX}{name[:64]}; there are {', '.join(TABLE)}.",
+        code="unknown_wish",
+        param=f"{PREFIX}{name[:64]}",
+    )
