@@ -1,0 +1,83 @@
+"""The servers that are measured: the gateway, the floor, and LiteLLM where there is one."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import shlex
+import sys
+from pathlib import Path
+from typing import Final
+
+from bench.rig import HERE, Server, free_port, start
+from bench.scenarios import KEY, MODELS
+
+_SECRET: Final = "bench-secret"
+_ROOT: Final = HERE.parent
+_GATEWAY: Final = (
+    f"env LOCKGATE_KEY_SECRET={_SECRET} BENCH_UPSTREAM_KEY=upstream-key {{bin}}/lockgate"
+    " serve -c {config}"
+)
+
+
+def gateway_config(port: int, upstream: int) -> str:
+    """Return a configuration with one provider, one key, and metrics as they are by default."""
+    digest = hmac.new(_SECRET.encode(), KEY.encode(), hashlib.sha256).hexdigest()
+    models = "".join(
+        f"  - {{name: {name}, provider: mock, model: {name},"
+        " price: {input: 0.15, output: 0.60}}\n"
+        for name in MODELS
+    )
+    return (
+        f"server: {{host: 127.0.0.1, port: {port}}}\n"
+        "providers:\n"
+        f"  mock: {{dialect: openai_chat, base_url: 'http://127.0.0.1:{upstream}/v1',"
+        " api_key: '${BENCH_UPSTREAM_KEY}', allow_private: true}\n"
+        f"models:\n{models}"
+        f"keys:\n  - {{name: bench, hash: 'hmac-sha256:{digest}'}}\n"
+    )
+
+
+def start_gateway(command: str | None, upstream: Server, where: Path) -> Server:
+    """Start the gateway, or what stands in for it.
+
+    *command* may hold ``{config}``, ``{port}``, ``{upstream}`` and ``{bin}`` (where the
+    interpreter's scripts are); None is the gateway of this checkout.
+    """
+    port = free_port()
+    config = where / "bench.yaml"
+    config.write_text(gateway_config(port, upstream.port))
+    filled = (command or _GATEWAY).format(
+        config=config, port=port, upstream=upstream.port, bin=Path(sys.executable).parent
+    )
+    probe = f"PYTHONPATH={HERE / 'probe'}:{_ROOT}"
+    return start("gateway", ["env", probe, *shlex.split(filled)], port, where)
+
+
+def start_floor(upstream: Server, where: Path) -> Server:
+    """Start the bare relay."""
+    port = free_port()
+    command = [
+        *("env", f"PYTHONPATH={_ROOT}", sys.executable, "-m", "bench.floor"),
+        *("--port", str(port), "--upstream", f"http://127.0.0.1:{upstream.port}"),
+    ]
+    return start("floor", command, port, where)
+
+
+def start_litellm(python: str, upstream: Server, where: Path) -> Server:
+    """Start LiteLLM's proxy from the environment of *python*, with a master key and no database."""
+    port = free_port()
+    models = "".join(
+        f"  - model_name: {name}\n"
+        f"    litellm_params: {{model: openai/{name}, api_key: upstream-key, api_base: 'http://127.0.0.1:{upstream.port}/v1',"
+        " input_cost_per_token: 1.5e-7, output_cost_per_token: 6.0e-7}\n"
+        for name in MODELS
+    )
+    config = where / "litellm.yaml"
+    config.write_text(f"model_list:\n{models}general_settings: {{master_key: {KEY}}}\n")
+    command = [
+        *("env", "LITELLM_LOCAL_MODEL_COST_MAP=True", "LITELLM_LOG=ERROR"),
+        *(str(Path(python).parent / "litellm"), "--config", str(config)),
+        *("--host", "127.0.0.1", "--port", str(port), "--num_workers", "1"),
+    ]
+    return start("litellm", command, port, where)
