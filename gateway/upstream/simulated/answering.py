@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.upstream.simulated import prose, solving
+from gateway.upstream.simulated import calling, prose, solving, structured
 from gateway.upstream.simulated.asked import Asked
 from gateway.upstream.simulated.dice import Dice
 from gateway.upstream.simulated.pieces import Draft
@@ -11,10 +11,27 @@ from gateway.upstream.simulated.settings import SimulatedModel
 
 def draft(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft:
     """Return one answer to *asked*, before stop texts and limits are applied."""
+    return (
+        calling.after_results(asked, dice)
+        or calling.draft(asked, model, dice)
+        or _in_json(asked, model, dice)
+        or _in_words(asked, model, dice)
+    )
+
+
+def _in_json(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft | None:
+    kind = asked.response_format.get("type")
+    if kind == "json_schema":
+        wanted = asked.response_format.get("json_schema") or {}
+        return structured.draft(asked, wanted.get("schema") or {}, model, dice)
+    return structured.draft(asked, None, model, dice) if kind == "json_object" else None
+
+
+def _in_words(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft:
     question = asked.last_user
     problem = solving.solve(question)
     if problem is None:
-        return Draft(prose.stock(question, dice))
+        return Draft(prose.stock(solving.without_cue(question), dice))
     answer = solving.answer(problem, model.error_rate, dice)
     text = prose.explained(problem, answer, asked.everything, dice)
     return Draft(text, sure=answer == problem.answer)

@@ -43,7 +43,7 @@ _SIGNS = (
     (re.compile(rf"\bhalf of ({_NUM})"), r"(\1/2)"),
     (re.compile(rf"\b(?:double|twice) ({_NUM})"), r"(2*\1)"),
 )
-_RUN = re.compile(r"[(\s-]*\d[\d\s.+*/^()-]*")
+_RUN = re.compile(r"(?<![(\s-])[(\s-]*\d[\d\s.+*/^()-]*")
 _TOKEN = re.compile(rf"\s*({_NUM}|[-+*/^()])")
 _TIGHT = re.compile(r"\d+(?:[-/]\d+)+")
 _PREFIX = re.compile(r"(?:what is|what's|whats|calculate|compute|evaluate|solve)\s+")

@@ -20,7 +20,7 @@ _OPENINGS = (
     "First, what is asked.",
 )
 # fmt: off
-_STOPWORDS = frozenset((
+STOPWORDS = frozenset((
     "a", "an", "and", "are", "about", "can", "could", "do", "does", "for", "from", "give", "how",
     "i", "in", "is", "it", "me", "my", "of", "on", "or", "please", "say", "tell", "that", "the",
     "this", "to", "us", "was", "what", "when", "where", "which", "who", "why", "will", "with",
@@ -53,5 +53,5 @@ def stock(prompt: str, dice: Dice) -> str:
 def topic(prompt: str) -> str:
     """Return the first few words of *prompt* that carry meaning."""
     words = re.findall(r"[^\W_]+(?:[-'\u2019][^\W_]+)*", prompt[:2000])
-    telling = [word for word in words if word.lower() not in _STOPWORDS]
+    telling = [word for word in words if word.lower() not in STOPWORDS]
     return " ".join(telling[:6]) or "nothing in particular"

@@ -8,17 +8,26 @@ from gateway.upstream.simulated import arithmetic, choices, facts, stories
 from gateway.upstream.simulated.dice import Dice
 from gateway.upstream.simulated.problem import Problem, numeric
 
-_CUE = re.compile(
-    r"[^\n.]*\b(?:final answer|answer:|####|\\boxed|last line|final line)[^\n]*\s*\Z", re.IGNORECASE
-)
+_MARK = re.compile(r"final answer:|\banswer:|####|\\boxed|\b(?:last|final) line\b", re.IGNORECASE)
+_BREAK = re.compile(r"\n|(?<=[.?!]) ")
+_LONGEST = 4000  # characters; of a longer text only the end is looked at
 _HARDEST = 1.6
 _EASIEST = 0.4
 
 
 def solve(text: str) -> Problem | None:
     """Return the problem that *text* poses, None if its answer is not known."""
-    question = _CUE.sub("", text).strip() or text
+    question = without_cue(text[-_LONGEST:]).strip()
     return choices.find(question, _open) or _open(question)
+
+
+def without_cue(text: str) -> str:
+    """Return *text* without a last sentence that asks for a marked final line."""
+    marks = list(_MARK.finditer(text))
+    if not marks or "\n" in text[marks[-1].end() :].strip():
+        return text
+    breaks = [found.start() for found in _BREAK.finditer(text, 0, marks[-1].start())]
+    return text[: breaks[-1]] if breaks else text
 
 
 def answer(problem: Problem, error_rate: float, dice: Dice) -> str:
