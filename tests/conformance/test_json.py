@@ -158,11 +158,11 @@ SMALL = {"server": {"max_body": "8MiB"}}
 
 @pytest.mark.case("JSON-07")
 @pytest.mark.gateway(SMALL)
-@pytest.mark.parametrize("announced", [True, False], ids=["length", "chunked"])
-def test_a_body_beyond_the_limit_is_refused_unread(stage: Stage, announced: bool) -> None:
+@pytest.mark.parametrize("announced", ["length", "chunked"])
+def test_a_body_beyond_the_limit_is_refused_unread(stage: Stage, announced: str) -> None:
     before = stage.gateway.memory()
     headers = {"authorization": f"Bearer {KEYS['k1']}"}
-    if announced:
+    if announced == "length":
         sent = request(CHAT, b"", {**headers, "content-length": "60000000"}) + b" " * 9_000_000
     else:
         head = request(CHAT, None, {**headers, "transfer-encoding": "chunked"})
@@ -180,7 +180,8 @@ def test_a_body_beyond_the_limit_is_refused_unread(stage: Stage, announced: bool
 @pytest.mark.gateway(SMALL)
 def test_a_large_image_passes_and_holds_up_nobody(stage: Stage) -> None:
     picture = "A" * 6_000_000
-    part = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}
+    url = f"data:image/png;base64,{picture}"
+    part = {"type": "image_url", "image_url": {"url": url}}
     stage.upstream.chooses(lambda _asked: script.completion())
 
     with ThreadPoolExecutor(1) as pool:
@@ -193,8 +194,7 @@ def test_a_large_image_passes_and_holds_up_nobody(stage: Stage) -> None:
 
     assert large.result().status == 200
     sent = max(stage.upstream.asked, key=lambda asked: len(asked.raw))
-    url = sent.body["messages"][-1]["content"][0]["image_url"]["url"]
-    assert url == part["image_url"]["url"]
+    assert sent.body["messages"][-1]["content"][0]["image_url"]["url"] == url
     assert max(lags, default=0) < 0.3
 
 
