@@ -33,6 +33,11 @@ class SseReader:
         self._held = bytearray()
         self._seen = 0  # how far ``_held`` has been searched for an end
 
+    @property
+    def empty(self) -> bool:
+        """Whether no event waits for its rest."""
+        return not self._held
+
     def feed(self, chunk: bytes) -> Iterator[SseEvent]:
         """Yield every event that *chunk* completes."""
         if not self._held and chunk.endswith(b"\n\n") and b"\r" not in chunk:

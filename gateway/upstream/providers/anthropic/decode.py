@@ -1,0 +1,156 @@
+"""Reads answers into neutral events, streamed or whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+
+from gateway.upstream.providers.anthropic.answer import Content, Frame
+from gateway.upstream.providers.anthropic.failure import broken_off, failed_inside, unreadable
+from gateway.upstream.sse import SseEvent, SseReader, parse
+from techniques.core.events import Event, Finished
+from techniques.core.json import JsonObject
+
+
+class StreamReader:
+    """Reads an event stream. Pings, comments and events that are not known are passed over."""
+
+    def __init__(self) -> None:
+        self._sse = SseReader()
+        self._frame = Frame()
+        self._content = Content()
+        self._begun = False
+        self._done = False
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """Yield the events that *chunk* completes.
+
+        Raises:
+            UpstreamFailed: The provider reports a failure, or what it sent cannot be read.
+        """
+        for event in self._sse.feed(chunk):
+            if event.data is not None and not self._done:
+                yield from self._read(event)
+
+    def end(self) -> Iterator[Event]:
+        """Yield the end, if the model had said why it stopped.
+
+        Raises:
+            StreamBroken: It had not.
+            UpstreamFailed: As for ``feed``.
+        """
+        last = unfinished_event(self._sse)
+        if last is not None and not self._done:
+            yield from self._read(last)
+        if not self._done:
+            if not self._frame.complete:
+                raise broken_off()
+            yield self._frame.finished()
+
+    def _read(self, event: SseEvent) -> Iterator[Event]:
+        body = event_object(event, begun=self._begun)
+        match body.get("type") or event.name:
+            case "content_block_delta":
+                yield from self._content.grow(body.get("index"), body.get("delta"))
+            case "content_block_start":
+                self._begun = True
+                yield from self._content.start(body.get("index"), body.get("content_block"))
+            case "content_block_stop":
+                yield from self._content.stop(body.get("index"))
+            case _:
+                yield from self._read_frame(event, body)
+
+    def _read_frame(self, event: SseEvent, body: JsonObject) -> Iterator[Event]:
+        match body.get("type") or event.name:
+            case "message_start":
+                yield from self._frame.start(body.get("message"))
+            case "message_delta":
+                self._frame.stop(body.get("delta"))
+                yield from self._frame.used(body.get("usage"))
+            case "message_stop":
+                yield self._finish()
+            case _ if "error" in body:
+                raise failed_inside(body, begun=self._begun)
+            case _:
+                pass
+
+    def _finish(self) -> Finished:
+        if not self._frame.complete:
+            raise broken_off()
+        self._done = True
+        return self._frame.finished()
+
+
+class WholeReader:
+    """Reads an answer that is one JSON object."""
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """Keep *chunk*: nothing can be read before the end."""
+        self._chunks.append(chunk)
+        return iter(())
+
+    def end(self) -> Iterator[Event]:
+        """Yield the whole answer.
+
+        Raises:
+            UpstreamFailed: The body is an error, or no message.
+        """
+        message = message_object(b"".join(self._chunks))
+        frame, content = Frame(), Content()
+        yield from frame.start(message)
+        for index, block in enumerate(message["content"]):
+            yield from content.start(index, block)
+            yield from content.stop(index)
+        frame.stop(message)
+        yield frame.finished()
+
+
+def message_object(body: bytes) -> JsonObject:
+    """Return the message that *body* is.
+
+    Raises:
+        UpstreamFailed: It is an error, or no message.
+    """
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise unreadable(begun=False) from error
+    if not isinstance(message, dict):
+        raise unreadable(begun=False)
+    if message.get("type") == "error" or isinstance(message.get("error"), dict):
+        raise failed_inside(message, begun=False)
+    if not isinstance(message.get("content"), list):
+        raise unreadable(begun=False)
+    return message
+
+
+def event_object(event: SseEvent, *, begun: bool) -> JsonObject:
+    """Return the JSON object of *event*.
+
+    Raises:
+        UpstreamFailed: It has none.
+    """
+    try:
+        body = orjson.loads(event.data or b"")
+    except orjson.JSONDecodeError as error:
+        raise unreadable(begun=begun) from error
+    if not isinstance(body, dict):
+        raise unreadable(begun=begun)
+    return body
+
+
+def unfinished_event(sse: SseReader) -> SseEvent | None:
+    """Return the event that the stream ended in, if only its blank line is missing."""
+    rest = sse.rest().rstrip(b"\r\n")
+    event = parse(rest + b"\n\n") if rest else None
+    if event is None or event.data is None:
+        return None
+    try:
+        orjson.loads(event.data)
+    except orjson.JSONDecodeError:
+        return None
+    return event

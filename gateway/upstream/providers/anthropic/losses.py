@@ -1,0 +1,51 @@
+"""Keeps account of what of a request this provider cannot be told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from gateway.upstream.providers.anthropic.headers import DIALECT
+from techniques.core.errors import RequestRejected
+from techniques.core.events import Warned
+from techniques.core.json import NOTHING, Json
+from techniques.core.request import Request
+
+
+class Losses:
+    """What one request loses on its way; nothing, if it is ``strict``."""
+
+    def __init__(self, request: Request) -> None:
+        self._strict = request.strict
+        self.own = request.dialect == DIALECT
+        self._warnings: dict[Warned, None] = {}
+
+    @property
+    def warnings(self) -> tuple[Warned, ...]:
+        """What was lost so far, each loss once."""
+        return tuple(self._warnings)
+
+    def note(self, code: str, detail: str) -> None:
+        """Record that *detail* is lost.
+
+        Raises:
+            RequestRejected: The request allows no loss.
+        """
+        if self._strict:
+            raise RequestRejected(
+                f"{detail} would be lost on the way to this provider ({code}).", param=detail
+            )
+        self._warnings[Warned(code, detail)] = None
+
+    def extra(self, fields: Mapping[str, Json], path: str) -> Mapping[str, Json]:
+        """Return *fields* if they are of this dialect; else they are lost."""
+        if self.own:
+            return fields
+        for name in fields:
+            self.note("field_dropped", f"{path}.{name}")
+        return NOTHING
+
+
+def refuse(param: str, reason: str) -> NoReturn:
+    """Raise that the feature *param* cannot be had here."""
+    raise RequestRejected(f"{param}: {reason}.", param=param, code="unsupported_parameter")

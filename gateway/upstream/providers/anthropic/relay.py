@@ -1,0 +1,181 @@
+"""Passes a client's own body on to the provider, and the provider's own bytes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeGuard
+
+import orjson
+
+from gateway.upstream.provider import HttpCall, Target
+from gateway.upstream.providers.anthropic.answer import Frame
+from gateway.upstream.providers.anthropic.decode import (
+    WholeReader,
+    event_object,
+    message_object,
+    unfinished_event,
+)
+from gateway.upstream.providers.anthropic.failure import broken_off, failed_inside
+from gateway.upstream.providers.anthropic.headers import DIALECT, PATH, call_headers
+from gateway.upstream.sse import SseEvent, SseReader
+from techniques.core.errors import RequestRejected, UpstreamFailed
+from techniques.core.events import Event, Relayed, Warned
+from techniques.core.json import Json, JsonObject
+from techniques.core.request import Relay, Request
+
+_SAMPLING = ("temperature", "top_p", "top_k")
+_BEGINNINGS = frozenset({"content_block_start", "content_block_delta"})
+_READ = frozenset({"message_start", "message_delta", "message_stop", "error"})
+
+
+def is_relayed(request: Request) -> bool:
+    """Tell whether the body of *request* is of this dialect and is sent on as it is."""
+    return _own(request.relay)
+
+
+def _own(relay: Relay | None) -> TypeGuard[Relay]:
+    return relay is not None and relay.dialect == DIALECT
+
+
+def encode_relay(request: Request, target: Target) -> HttpCall:
+    """Return the call that sends the client's own body to *target*.
+
+    Raises:
+        RequestRejected: The target cannot do what the body asks for.
+    """
+    assert _own(request.relay)
+    body, raw = request.relay.body, request.relay.raw
+    _check(body, target)
+    dropped = [] if target.capabilities.temperature else [x for x in _SAMPLING if x in body]
+    if dropped and request.strict:
+        raise RequestRejected(f"{target.name} takes no {dropped[0]}.", param=dropped[0])
+    same = body.get("model") == target.model and bool(body.get("stream")) == request.stream
+    if raw is None or dropped or not same:
+        changed = {name: value for name, value in body.items() if name not in dropped}
+        changed["model"] = target.model
+        if bool(body.get("stream")) != request.stream:
+            changed["stream"] = request.stream
+        raw = orjson.dumps(changed)
+    warnings = tuple(Warned("field_dropped", name) for name in dropped)
+    return HttpCall(PATH, raw, call_headers(request), warnings)
+
+
+def _check(body: Mapping[str, Json], target: Target) -> None:
+    if not target.capabilities.tools and body.get("tools"):
+        raise RequestRejected(f"{target.name} has no tools.", param="tools")
+    config = body.get("output_config")
+    schema = config.get("format") if isinstance(config, dict) else body.get("output_format")
+    if schema and not target.capabilities.json_schema:
+        raise RequestRejected(f"{target.name} takes no JSON schema.", param="output_config.format")
+
+
+class StreamRelay:
+    """Passes an event stream on, reading only what is needed to know how it went.
+
+    What comes before the content is held back, so that a failure there is one before the answer.
+    """
+
+    def __init__(self) -> None:
+        self._sse = SseReader()
+        self._frame = Frame()
+        self._begun = False
+        self._done = False
+        self._held: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """Yield *chunk*, as far as it completes events, in one piece.
+
+        Raises:
+            UpstreamFailed: The provider reports a failure.
+        """
+        if self._begun and self._sse.empty and _is_plain(chunk):
+            if not self._done:
+                yield Relayed(chunk)
+            return
+        yield from self._read_all(self._sse.feed(chunk))
+
+    def end(self) -> Iterator[Event]:
+        """Yield the end, if the model had said why it stopped.
+
+        Raises:
+            StreamBroken: It had not.
+            UpstreamFailed: As for ``feed``.
+        """
+        last = unfinished_event(self._sse)
+        if last is not None:
+            yield from self._read_all(iter((last,)))
+        if not self._done:
+            if not self._frame.complete:
+                raise broken_off()
+            yield self._frame.finished()
+
+    def _read_all(self, events: Iterator[SseEvent]) -> Iterator[Event]:
+        for event in events:
+            if self._done:
+                return
+            try:
+                told = self._read(event)
+            except UpstreamFailed:
+                yield from self._flush()
+                raise
+            yield from told
+        yield from self._flush()
+
+    def _flush(self) -> Iterator[Event]:
+        if self._begun and self._held:
+            yield Relayed(b"".join(self._held))
+            self._held.clear()
+
+    def _read(self, event: SseEvent) -> list[Event]:
+        """Keep *event* for the next flush; return what it tells besides its bytes."""
+        name = event.name
+        if event.data is not None and (name is None or name in _READ):
+            body = event_object(event, begun=self._begun)
+            name = body.get("type") or name
+            if name in _READ or "error" in body:
+                return list(self._read_frame(event.raw, name, body))
+        self._begun = self._begun or name in _BEGINNINGS
+        self._held.append(event.raw)
+        return []
+
+    def _read_frame(self, raw: bytes, name: Json, body: JsonObject) -> Iterator[Event]:
+        match name:
+            case "message_start":
+                self._held.append(raw)
+                yield from self._frame.start(body.get("message"))
+            case "message_delta":
+                self._begun = True
+                self._held.append(raw)
+                self._frame.stop(body.get("delta"))
+                yield from self._frame.used(body.get("usage"))
+            case "message_stop":
+                if not self._frame.complete:
+                    raise broken_off()
+                self._done = True
+                yield from self._flush()
+                yield self._frame.finished(raw)
+            case _:
+                raise failed_inside(body, begun=self._begun)
+
+
+def _is_plain(chunk: bytes) -> bool:
+    """Tell whether *chunk* is whole events, and surely none that must be read."""
+    return chunk.endswith(b"\n\n") and b"message_" not in chunk and b"error" not in chunk
+
+
+class WholeRelay(WholeReader):
+    """Passes one JSON object on."""
+
+    def end(self) -> Iterator[Event]:
+        """Yield the body as it came.
+
+        Raises:
+            UpstreamFailed: The body is an error, or no message.
+        """
+        raw = b"".join(self._chunks)
+        message = message_object(raw)
+        frame = Frame()
+        yield from frame.start(message)
+        frame.stop(message)
+        yield Relayed(raw)
+        yield frame.finished()
