@@ -1,0 +1,51 @@
+"""The provider: which reader and which writer a request gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gateway.upstream.provider import HttpCall, Reader, Target, provider
+from gateway.upstream.providers.openai_chat.decode import DecodedStream, DecodedWhole
+from gateway.upstream.providers.openai_chat.encode import encode, is_relayed
+from gateway.upstream.providers.openai_chat.failure import failure
+from gateway.upstream.providers.openai_chat.payload import DIALECT
+from gateway.upstream.providers.openai_chat.relay import RelayedStream, RelayedWhole
+from techniques.core.errors import UpstreamFailed
+from techniques.core.request import Request
+
+
+@provider
+class OpenAIChat:
+    """Chat completions, streamed and whole."""
+
+    dialect = DIALECT
+
+    def authorization(self, api_key: str) -> Mapping[str, str]:
+        """Return the bearer credential; none for a host without keys."""
+        return {"authorization": f"Bearer {api_key}"} if api_key else {}
+
+    def encode(self, request: Request, target: Target) -> HttpCall:
+        """Return the call that asks *target* for *request*."""
+        return encode(request, target)
+
+    def reader(self, request: Request, target: Target, *, streamed: bool) -> Reader:
+        """Return a fresh reader; where thinking is split, even a relayed answer is decoded."""
+        choices = _choices(request)
+        split = target.split_thinking and choices == 1
+        if is_relayed(request) and streamed == request.stream and not split:
+            if not streamed:
+                return RelayedWhole()
+            asked = request.relay is not None and request.relay.include_usage
+            return RelayedStream(include_usage=asked, choices=choices)
+        if streamed:
+            return DecodedStream(split_thinking=split)
+        return DecodedWhole(split_thinking=split)
+
+    def failure(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFailed:
+        """Return what an answer with an error *status* means."""
+        return failure(status, headers, body)
+
+
+def _choices(request: Request) -> int:
+    n = request.relay.body.get("n") if request.relay is not None else None
+    return n if isinstance(n, int) and n > 1 else 1

@@ -1,0 +1,160 @@
+"""Writes the call that asks a target for a request, relayed or neutral."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import orjson
+
+from gateway.upstream.provider import HttpCall, Target
+from gateway.upstream.providers.openai_chat.adapt import Body, adapt
+from gateway.upstream.providers.openai_chat.losses import Losses, refuse
+from gateway.upstream.providers.openai_chat.payload import DIALECT, as_object
+from gateway.upstream.providers.openai_chat.turns import tools_of, turns_of
+from techniques.core.json import Json, JsonObject
+from techniques.core.request import (
+    Relay,
+    Request,
+    ResponseFormat,
+    Sampling,
+    ThinkingWish,
+    ToolChoice,
+)
+
+_PATH = "/chat/completions"
+
+
+def is_relayed(request: Request) -> bool:
+    """Return whether *request* is to be sent in the client's own body."""
+    return request.relay is not None and request.relay.dialect == DIALECT
+
+
+def encode(request: Request, target: Target) -> HttpCall:
+    """Return the call that asks *target* for *request*.
+
+    Raises:
+        RequestRejected: A feature that the target does not have, or a loss under ``strict``.
+    """
+    relay = request.relay
+    if relay is not None and relay.dialect == DIALECT:
+        losses = Losses(strict=request.strict)
+        body = _relayed(request, relay, target)
+    else:
+        request = request.decoded()
+        losses = Losses(strict=request.strict, native=request.dialect in {"", DIALECT})
+        body = _written(request, target, losses)
+    adapted = adapt(body, target.capabilities, losses)
+    untouched = relay is not None and adapted is relay.body
+    raw = relay.raw if relay is not None and untouched else None
+    headers = {"content-type": "application/json"}
+    if losses.native:
+        headers.update(request.headers)
+    return HttpCall(_PATH, raw or orjson.dumps(dict(adapted)), headers, losses.warnings)
+
+
+def _relayed(request: Request, relay: Relay, target: Target) -> Body:
+    """Return the client's body with what must differ, or itself if nothing must."""
+    body = relay.body
+    changes: JsonObject = {}
+    if body.get("model") != target.model:
+        changes["model"] = target.model
+    if bool(body.get("stream")) != request.stream:
+        changes["stream"] = request.stream
+    options = _stream_options(request, target, as_object(body.get("stream_options")))
+    if options != body.get("stream_options"):
+        changes["stream_options"] = options
+    effort = _effort(target.thinking)
+    if effort and body.get("reasoning_effort") is None:
+        changes["reasoning_effort"] = effort
+    if not changes:
+        return body
+    changed = {**body, **changes}
+    if options is None:
+        changed.pop("stream_options", None)
+    return changed
+
+
+def _stream_options(request: Request, target: Target, asked: JsonObject) -> JsonObject | None:
+    """Return what to ask of a stream: its usage, which the gateway counts by."""
+    if not request.stream or not target.capabilities.stream_usage:
+        return None
+    return asked if asked.get("include_usage") is True else {**asked, "include_usage": True}
+
+
+def _written(request: Request, target: Target, losses: Losses) -> JsonObject:
+    if request.sampling.n > 1:
+        raise refuse("more than one choice here", "n")
+    extra = losses.keep(request.extra)
+    optional: JsonObject = {
+        "stream": request.stream or None,
+        "stream_options": _stream_options(request, target, as_object(extra.get("stream_options"))),
+        "tools": tools_of(request.tools, losses) or None,
+        "response_format": _format(request.response_format),
+        "reasoning_effort": _effort(request.thinking or target.thinking),
+        "user": request.user,
+        **_choice(request),
+        **_sampling(request.sampling, losses),
+    }
+    body: JsonObject = {
+        "model": target.model,
+        "messages": turns_of(request.messages, losses),
+    }
+    body.update({name: value for name, value in optional.items() if value is not None})
+    extra.pop("stream_options", None)
+    return {**body, **extra}
+
+
+def _sampling(sampling: Sampling, losses: Losses) -> JsonObject:
+    if sampling.top_k is not None and not losses.native:
+        losses.drop("field_dropped", "top_k")
+        sampling = replace(sampling, top_k=None)
+    return {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
+        "max_tokens": sampling.max_output_tokens,
+        "stop": list(sampling.stop) or None,
+        "seed": sampling.seed,
+        "logprobs": sampling.logprobs or None,
+        "top_logprobs": sampling.top_logprobs,
+        "presence_penalty": sampling.presence_penalty,
+        "frequency_penalty": sampling.frequency_penalty,
+    }
+
+
+def _choice(request: Request) -> JsonObject:
+    choice: ToolChoice | None = request.tool_choice
+    if choice is None or not request.tools:
+        return {}
+    modes: dict[str, Json] = {
+        "auto": None,
+        "none": "none",
+        "required": "required",
+        "named": {"type": "function", "function": {"name": choice.name}},
+    }
+    return {"tool_choice": modes[choice.mode], "parallel_tool_calls": choice.parallel}
+
+
+def _format(wanted: ResponseFormat | None) -> JsonObject | None:
+    if wanted is None:
+        return None
+    if wanted.kind == "json_object":
+        return {"type": "json_object"}
+    schema: JsonObject = {"name": wanted.name or "answer", "schema": wanted.schema}
+    if wanted.strict is not None:
+        schema["strict"] = wanted.strict
+    if wanted.description is not None:
+        schema["description"] = wanted.description
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def _effort(wish: ThinkingWish | None) -> str | None:
+    """Return the effort that *wish* comes to: a budget of thinking tokens is put into words."""
+    if wish is None or wish.mode == "off":
+        return None
+    if wish.effort is not None:
+        return wish.effort
+    if wish.mode != "on":
+        return None
+    budget = wish.budget_tokens or 0
+    return "low" if budget < 2048 else "medium" if budget < 8192 else "high"

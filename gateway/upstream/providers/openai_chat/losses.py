@@ -1,0 +1,57 @@
+"""What of a request cannot be said to a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from techniques.core.errors import RequestRejected
+from techniques.core.events import Warned
+from techniques.core.json import Json, JsonObject
+
+
+class Losses:
+    """Collects what is left out of one request; *strict* makes each of them an error.
+
+    *native* tells that the request was written in the provider's own dialect.
+    """
+
+    def __init__(self, *, strict: bool, native: bool = True) -> None:
+        self._strict = strict
+        self.native = native
+        self._warnings: list[Warned] = []
+
+    @property
+    def warnings(self) -> tuple[Warned, ...]:
+        """What was left out, each once."""
+        return tuple(self._warnings)
+
+    def drop(self, code: str, detail: str) -> None:
+        """Note that *detail* is left out.
+
+        Raises:
+            RequestRejected: The request is strict.
+        """
+        if self._strict:
+            raise RequestRejected(
+                f"The model's provider cannot be told of {detail!r}, and the request is strict.",
+                code=code,
+                param=detail,
+            )
+        warning = Warned(code, detail)
+        if warning not in self._warnings:
+            self._warnings.append(warning)
+
+    def keep(self, extra: Mapping[str, Json]) -> JsonObject:
+        """Return the fields of *extra* that can be written back: all, or none."""
+        if self.native:
+            return dict(extra)
+        for name in extra:
+            self.drop("field_dropped", name)
+        return {}
+
+
+def refuse(what: str, param: str) -> RequestRejected:
+    """Return the error of a feature, named *what*, that the target does not have."""
+    return RequestRejected(
+        f"The model does not take {what}.", code="unsupported_feature", param=param
+    )

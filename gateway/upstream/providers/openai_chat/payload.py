@@ -1,0 +1,83 @@
+"""Reads the JSON that hosts send, also where it is not quite JSON."""
+
+from __future__ import annotations
+
+import json
+
+import orjson
+
+from pricing.usage import Usage
+from techniques.core.json import Json, JsonObject
+
+DIALECT = "openai_chat"
+
+
+def read(data: bytes) -> tuple[Json, bool]:
+    """Return the value in *data*, and whether it had to be mended to be strict JSON.
+
+    ``NaN`` and infinities become null, bytes that are no UTF-8 and lone surrogates U+FFFD.
+
+    Raises:
+        ValueError: Not even that makes it JSON.
+    """
+    try:
+        return orjson.loads(data), False
+    except ValueError:
+        text = data.decode("utf-8", "replace")
+    try:
+        return _clean(json.loads(text, parse_constant=lambda _: None, strict=False)), True
+    except RecursionError:
+        raise ValueError("The JSON is nested too deeply.") from None
+
+
+def as_object(value: Json) -> JsonObject:
+    """Return *value* if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Json) -> list[Json]:
+    """Return *value* if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: Json) -> str:
+    """Return *value* if it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def usage_of(value: Json) -> Usage | None:
+    """Return the counts in a ``usage`` object, None if there is none.
+
+    Some hosts leave reasoning out of ``completion_tokens``; then only the total has it.
+    """
+    if not isinstance(value, dict) or not value:
+        return None
+    inputs = as_object(value.get("prompt_tokens_details"))
+    outputs = as_object(value.get("completion_tokens_details"))
+    prompt, completion = _count(value, "prompt_tokens"), _count(value, "completion_tokens")
+    hidden = max(0, _count(value, "total_tokens") - prompt - completion) if prompt else 0
+    cached = _count(inputs, "cached_tokens") or _count(value, "prompt_cache_hit_tokens")
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=completion + hidden,
+        cache_read_tokens=min(cached, prompt),
+        cache_write_tokens=min(_count(inputs, "cache_write_tokens"), prompt - min(cached, prompt)),
+        reasoning_tokens=max(hidden, _count(outputs, "reasoning_tokens")),
+        audio_input_tokens=_count(inputs, "audio_tokens"),
+        audio_output_tokens=_count(outputs, "audio_tokens"),
+    )
+
+
+def _count(counts: JsonObject, name: str) -> int:
+    count = counts.get(name)
+    return max(0, int(count)) if isinstance(count, int | float) else 0
+
+
+def _clean(value: Json) -> Json:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {_clean(name): _clean(item) for name, item in value.items()}
+    return None if value in {float("inf"), float("-inf")} else value

@@ -1,0 +1,219 @@
+"""Passes a provider's own bytes on and reads of them only what must be known.
+
+The stream reader is the hottest code of the product: of a regular event it parses the JSON once
+and looks at a handful of fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+import orjson
+
+from gateway.upstream.providers.openai_chat.decode import finished
+from gateway.upstream.providers.openai_chat.failure import is_error, reported, unreadable
+from gateway.upstream.providers.openai_chat.mend import Choice
+from gateway.upstream.providers.openai_chat.payload import as_list, as_text, read, usage_of
+from gateway.upstream.providers.openai_chat.whole import read_whole
+from gateway.upstream.sse import SseEvent, SseReader, parse
+from pricing.usage import Usage
+from techniques.core.errors import StreamBroken, UpstreamFailed
+from techniques.core.events import Event, Finished, Relayed, Started, UsageReported
+from techniques.core.json import Json, JsonObject
+
+_COMMENTS = re.compile(rb"(?:(?::[^\r\n]*)?(?:\r\n|\r|\n))*")
+
+
+class RelayedStream:
+    """Relays a stream of chunks, mending only what a strict client could not read.
+
+    *include_usage* is the client's own wish: usage is reported inside whether or not it is shown.
+    *choices* is how many choices must finish where no ``[DONE]`` says that all have.
+    """
+
+    def __init__(self, *, include_usage: bool, choices: int) -> None:
+        self._sse = SseReader()
+        self._include_usage = include_usage
+        self._wanted = choices
+        self._choices: defaultdict[int, Choice] = defaultdict(Choice)
+        self._out: list[bytes] = []
+        self._started: Started | None = None
+        self._told = False
+        self._usage: Usage | None = None
+        self._usage_chunk: SseEvent | JsonObject | None = None
+        self._finished: Finished | None = None
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """Yield the regular bytes of *chunk* in one piece, and what they tell."""
+        if self._finished is not None:
+            return
+        try:
+            for event in self._sse.feed(chunk):
+                self._take(event)
+                if self._finished is not None:
+                    break
+        except UpstreamFailed:
+            yield from self._flush()
+            raise
+        yield from self._flush()
+
+    def end(self) -> Iterator[Event]:
+        """Yield what was complete only with the end of the bytes."""
+        if self._finished is not None:
+            return
+        rest = self._sse.rest()
+        try:
+            self._take_last(rest)
+            if self._finished is None:
+                self._close(len(self._reasons()) >= self._wanted, b"")
+        except UpstreamFailed:
+            yield from self._flush()
+            raise
+        yield from self._flush()
+
+    def _take(self, event: SseEvent) -> None:
+        data = event.data
+        if data is None:
+            if _COMMENTS.fullmatch(event.raw):
+                self._out.append(event.raw)
+            return
+        try:
+            chunk = orjson.loads(data)
+        except ValueError:
+            self._take_odd(event, data)
+            return
+        if event.name is None and self._is_plain(chunk):
+            self._out.append(event.raw)
+        else:
+            self._take_chunk(event, chunk, mended=False)
+
+    def _is_plain(self, chunk: Json) -> bool:
+        """Return whether *chunk* is regular and says nothing that must be noted."""
+        if type(chunk) is not dict or self._started is None or "error" in chunk:
+            return False
+        choices = chunk.get("choices")
+        if type(choices) is not list or len(choices) != 1 or chunk.get("usage") is not None:
+            return False
+        choice = choices[0]
+        if type(choice) is not dict or choice.get("finish_reason") is not None:
+            return False
+        delta = choice.get("delta")
+        return (
+            type(delta) is dict
+            and "tool_calls" not in delta
+            and "function_call" not in delta
+            and "index" in choice
+        )
+
+    def _take_odd(self, event: SseEvent, data: bytes) -> None:
+        if data.strip() == b"[DONE]":
+            self._close(bool(self._reasons()), event.raw)
+            return
+        try:
+            chunk, _ = read(data)
+        except ValueError:
+            raise unreadable("has an event that is not JSON") from None
+        self._take_chunk(event, chunk, mended=True)
+
+    def _take_last(self, rest: bytes) -> None:
+        """Take bytes without an end, if they are a whole event; else they were cut off."""
+        event = parse(rest)
+        if event.data is None:
+            return
+        if event.data.strip() == b"[DONE]":
+            self._close(bool(self._reasons()), b"")
+            return
+        try:
+            chunk, _ = read(event.data)
+        except ValueError:
+            return
+        self._take_chunk(event, chunk, mended=True)
+
+    def _take_chunk(self, event: SseEvent, chunk: Json, *, mended: bool) -> None:
+        if not isinstance(chunk, dict):
+            raise unreadable("has an event that is not a JSON object")
+        if event.name == "error" or is_error(chunk):
+            raise reported(chunk, usage_of(chunk.get("usage")) or self._usage)
+        choices = [choice for choice in as_list(chunk.get("choices")) if isinstance(choice, dict)]
+        for choice in choices:
+            index = choice.get("index")
+            mended |= self._choices[index if type(index) is int else 0].mend_delta(choice)
+        if choices and self._started is None:
+            self._started = Started(as_text(chunk.get("id")), as_text(chunk.get("model")))
+        if chunk.get("usage") is not None:
+            self._take_usage(event, chunk, mended=mended)
+            mended = True
+            if not choices:
+                return
+        if choices or "choices" in chunk:
+            self._out.append(_frame(chunk) if mended else event.raw)
+
+    def _take_usage(self, event: SseEvent, chunk: JsonObject, *, mended: bool) -> None:
+        """Note the usage in *chunk*, take it out, and keep a chunk that tells it at the end."""
+        self._usage = usage_of(chunk["usage"]) or self._usage
+        own = chunk.get("choices") == [] and not mended
+        self._usage_chunk = event if own else {**chunk, "choices": []}
+        if self._include_usage:
+            chunk["usage"] = None
+        else:
+            del chunk["usage"]
+
+    def _reasons(self) -> list[str]:
+        return [choice.reason for choice in self._choices.values() if choice.reason]
+
+    def _close(self, complete: bool, raw: bytes) -> None:  # noqa: FBT001
+        if not complete:
+            raise StreamBroken("The provider's stream ended before the model finished.")
+        last = self._usage_chunk
+        if last is not None and self._include_usage:
+            self._out.append(last.raw if isinstance(last, SseEvent) else _frame(last))
+        self._finished = finished(self._reasons()[0], raw=raw)
+
+    def _flush(self) -> Iterator[Event]:
+        if self._started is not None and self._out:
+            if not self._told:
+                self._told = True
+                yield self._started
+            raw = b"".join(self._out)
+            self._out.clear()
+            yield Relayed(raw)
+        if self._usage is not None:
+            usage, self._usage = self._usage, None
+            yield UsageReported(usage)
+        if self._finished is not None:
+            yield self._finished
+
+
+class RelayedWhole:
+    """Relays one ``chat.completion`` object, mending only what a strict client could not read."""
+
+    def __init__(self) -> None:
+        self._body = bytearray()
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """Collect *chunk*."""
+        self._body += chunk
+        return iter(())
+
+    def end(self) -> Iterator[Event]:
+        """Yield the whole answer."""
+        body = bytes(self._body)
+        whole = read_whole(body)
+        answer, mended = whole.value, whole.mended
+        reasons: list[str] = []
+        for choice in answer["choices"]:
+            state = Choice()
+            if isinstance(choice, dict):
+                mended |= state.mend_message(choice)
+                reasons.append(state.reason or "stop")
+        yield Started(as_text(answer.get("id")), as_text(answer.get("model")))
+        yield Relayed(orjson.dumps(answer) if mended else body)
+        if usage := usage_of(answer.get("usage")):
+            yield UsageReported(usage)
+        yield finished(reasons[0])
+
+
+def _frame(chunk: JsonObject) -> bytes:
+    return b"data: " + orjson.dumps(chunk) + b"\n\n"
