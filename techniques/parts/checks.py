@@ -1,0 +1,126 @@
+"""Tells what is wrong with a reply without asking anyone: free, exact, and always first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+import jsonschema_rs
+
+from techniques.core.json import Json
+from techniques.core.reply import Reply
+from techniques.core.request import Opaque, Request, Tool, ToolCall
+from techniques.parts.decisions import read_json
+
+Lost: TypeAlias = Literal["failed", "deadline", "empty", "truncated", "filtered", "invalid"]
+"""Why a sub-call's reply is an erasure: it never votes and enters no prompt."""
+
+_MOST_DEFECTS: Final = 5
+
+
+class Checks:
+    """The rules that a request sets for its reply, compiled once.
+
+    A schema that is itself wrong, or points outside itself, is not checked: nothing is fetched.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._format = request.response_format
+        self._choice = request.tool_choice
+        self._schema = _validator(self._format.schema if self._format else None)
+        tools = [tool for tool in request.tools if isinstance(tool, Tool)]
+        self._tools: Mapping[str, jsonschema_rs.Validator | None] = {
+            tool.name: _validator(tool.parameters) for tool in tools
+        }
+        self._open = any(isinstance(tool, Opaque) for tool in request.tools)
+        self.strict = bool(self._format and self._format.strict) or any(
+            tool.strict for tool in tools
+        )
+
+    def lost(self, reply: Reply) -> Lost | None:
+        """Return why *reply* is no candidate, None if it is one."""
+        if reply.finish_reason == "content_filter":
+            return "filtered"
+        if not _says_anything(reply):
+            return "empty"
+        if reply.finish_reason == "length":
+            return "truncated"
+        if reply.refusal or reply.finish_reason == "refusal":
+            return None
+        return "invalid" if self.defects(reply) else None
+
+    def defects(self, reply: Reply) -> tuple[str, ...]:
+        """Return what *reply* breaks of the rules, in words that its model can act on."""
+        calls = reply.tool_calls
+        found = self._choice_defects(calls)
+        for call in calls:
+            found += self._call_defects(call)
+        if self._format is not None and not calls:
+            found += self._text_defects(reply.text)
+        return tuple(found[:_MOST_DEFECTS])
+
+    def _choice_defects(self, calls: tuple[ToolCall, ...]) -> list[str]:
+        choice = self._choice
+        if choice is None:
+            return []
+        found = []
+        if choice.mode == "none" and calls:
+            found.append("No tool may be called.")
+        if choice.mode in {"required", "named"} and not calls:
+            found.append("A tool must be called.")
+        if choice.mode == "named" and any(call.name != choice.name for call in calls):
+            found.append(f"The tool to call is {choice.name!r}.")
+        if choice.parallel is False and len(calls) > 1:
+            found.append("Only one tool may be called at a time.")
+        return found
+
+    def _call_defects(self, call: ToolCall) -> list[str]:
+        if call.name not in self._tools:
+            return [] if self._open else [f"There is no tool {call.name!r}."]
+        try:
+            arguments = read_json(call.arguments or "{}")
+        except ValueError:
+            return [f"The arguments of {call.name!r} are no JSON."]
+        if not isinstance(arguments, dict):
+            return [f"The arguments of {call.name!r} are no JSON object."]
+        return _breaches(self._tools[call.name], arguments, f"arguments of {call.name!r}")
+
+    def _text_defects(self, text: str) -> list[str]:
+        try:
+            value = read_json(text)
+        except ValueError:
+            return ["The answer is no JSON."]
+        if self._format and self._format.kind == "json_object" and not isinstance(value, dict):
+            return ["The answer is no JSON object."]
+        return _breaches(self._schema, value, "answer")
+
+
+def _says_anything(reply: Reply) -> bool:
+    if reply.text.strip() or reply.refusal or reply.tool_calls:
+        return True
+    return any(isinstance(part, Opaque) for part in reply.parts)
+
+
+def _validator(schema: Json) -> jsonschema_rs.Validator | None:
+    if schema is None:
+        return None
+    try:
+        return jsonschema_rs.validator_for(schema, retriever=_fetch_nothing)
+    except ValueError:
+        return None
+
+
+def _fetch_nothing(uri: str) -> Json:
+    raise ValueError(f"{uri!r} lies outside the schema.")
+
+
+def _breaches(validator: jsonschema_rs.Validator | None, value: Json, where: str) -> list[str]:
+    if validator is None:
+        return []
+    found = []
+    for error in validator.iter_errors(value):
+        path = "/".join(map(str, error.instance_path))
+        found.append(f"In the {where}{' at ' + path if path else ''}: {error.message}")
+        if len(found) == _MOST_DEFECTS:
+            break
+    return found

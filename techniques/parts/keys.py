@@ -1,0 +1,162 @@
+"""The answer key: two replies with one key gave the same answer; None gives no vote."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from techniques.core.reply import Reply
+from techniques.parts.answers import AnswerKind, Expected
+from techniques.parts.decisions import actions, decision, read_json
+from techniques.parts.markers import bolds, boxed, last_paragraph, marked, sentences
+from techniques.parts.numbers import Quantity, quantities, stated
+from techniques.parts.refusals import abstains
+
+TOOL: Final = "tool|"
+_SHORT_WORDS: Final = 12
+
+
+def key_of(reply: Reply, expected: Expected) -> str | None:
+    """Return the key of what *reply* answers, ``<kind>|<canonical form>``."""
+    if reply.tool_calls:
+        return TOOL + actions(reply.tool_calls, expected.parameters)
+    kind, text = expected.text, reply.text
+    found: str | None
+    match kind:
+        case "json":
+            found = _json_key(text, expected)
+        case "letter":
+            found = letter(text, expected)
+        case "number":
+            found = number(text)
+        case "yes_no":
+            found = yes_no(text)
+        case "short" | "prose":
+            kind, found = "short", short(text)
+        case _:
+            found = None
+    return None if found is None else f"{kind}|{found}"
+
+
+def keyed(kind: AnswerKind) -> bool:
+    """Tell whether every proper answer of *kind* has a key, so that one without has no vote."""
+    return kind in {"letter", "number", "yes_no", "short"}
+
+
+def letter(text: str, expected: Expected) -> str | None:
+    """Return the option that *text* chooses, as an upper-case letter."""
+    options = expected.options
+    whole = _WHOLE_LETTER.fullmatch(text)
+    if whole and whole[1].upper() in options:
+        return whole[1].upper()
+    for statement in (boxed(text), marked(text)):
+        chosen = _stated_option(statement, expected) if statement else None
+        if chosen:
+            return chosen
+    bold = [found for found in bolds(text) if found in options]
+    if bold:
+        return bold[-1]
+    alone = [found for found in _LETTER.findall(text) if found in options]
+    return alone[-1] if alone else _by_text(text, expected)
+
+
+def number(text: str) -> str | None:
+    """Return the number that *text* ends up with, as an exact fraction and its unit."""
+    for statement in (boxed(text), marked(text)):
+        read = quantities(statement) if statement else []
+        if read:
+            return _quantity(read[0] if "=" not in (statement or "") else read[-1])
+    end = last_paragraph(text)
+    bold = [quantity for found in bolds(end) if (quantity := stated(found))]
+    last = bold[-1] if bold else stated(end)
+    return _quantity(last) if last else None
+
+
+def yes_no(text: str) -> str | None:
+    """Return ``true`` or ``false`` as *text* affirms or denies, None if it does neither."""
+    said = sentences(text)
+    for statement in (boxed(text), marked(text), *said[:1], *said[-1:]):
+        verdict = _verdict(statement) if statement else None
+        if verdict is not None:
+            return "true" if verdict else "false"
+    return None
+
+
+def short(text: str) -> str | None:
+    """Return the few words that *text* is, or ends up with, in plain form."""
+    if abstains(text):
+        return None
+    statement = boxed(text) or marked(text) or text
+    if len(statement.split()) > _SHORT_WORDS or "\n" in statement.strip():
+        return None
+    return plain(statement) or None
+
+
+def plain(text: str) -> str:
+    """Return *text* without case, punctuation and articles, number words as digits.
+
+    A text that is only an article, such as the answer ``A``, keeps it.
+    """
+    bare = _PUNCTUATION.sub(" ", text.casefold())
+    words = [_NUMBER_WORDS.get(word, word) for word in bare.split()]
+    return " ".join([word for word in words if word not in _ARTICLES] or words)
+
+
+def _json_key(text: str, expected: Expected) -> str | None:
+    try:
+        return decision(read_json(text), expected.schema)
+    except ValueError:
+        return None
+
+
+def _quantity(quantity: Quantity) -> str:
+    return f"{quantity.value}|{quantity.unit}"
+
+
+def _stated_option(statement: str, expected: Expected) -> str | None:
+    first = _OPTION_FIRST.match(statement)
+    if first and first[1].upper() in expected.options:
+        return first[1].upper()
+    alone = [found for found in _LETTER.findall(statement) if found in expected.options]
+    return alone[0] if alone else _by_text(statement, expected)
+
+
+def _by_text(text: str, expected: Expected) -> str | None:
+    wanted = plain(text)
+    same = [option for option, words in expected.options.items() if plain(words) == wanted]
+    return same[0] if len(same) == 1 else None
+
+
+def _verdict(statement: str) -> bool | None:
+    found = _VERDICT.match(statement) or _CLAIM.search(statement)
+    if not found:
+        return None
+    affirms = found["word"].lower() in {"yes", "true", "correct"}
+    denied = bool(_NEGATION.search(statement[: found.start("word")]))
+    return affirms != denied
+
+
+_LETTER = re.compile(r"(?<![\w'\u2019])(?:(?=[B-HJ])|(?=[AI](?!\s+[a-z])))([A-J])(?![\w'\u2019])")
+_WHOLE_LETTER = re.compile(r"\W*(?:option|choice)?\W*([A-J])\W*", re.IGNORECASE)
+_OPTION_FIRST = re.compile(
+    r"^\W*(?:option|choice)?\s*\W*([A-J])\W*(?:$|[).:,;*]|\s[-\u2013\u2014])", re.IGNORECASE
+)
+_PUNCTUATION = re.compile(r"(?<!\d)[^\w\s%$€£+]|[^\w\s%$€£/:.,-](?=\d)|[^\w\s%$€£](?!\d)|_")
+_ARTICLES: Final = frozenset({"a", "an", "the"})
+_COUNTING: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen twenty"
+)
+_NUMBER_WORDS: Final = {word: str(value) for value, word in enumerate(_COUNTING.split())}
+_VERDICT = re.compile(
+    r"^[\W_]*(?:(?:so|thus|hence|therefore)\W+)?(?:not\s+)?(?P<word>yes|no|true|false|correct|incorrect)\b",
+    re.IGNORECASE,
+)
+_CLAIM = re.compile(
+    r"\b(?:is|was|are|be|['\u2019]s)(?:n['\u2019]t)?\s+(?:\w+['\u2019]?\w*\s+){0,3}?"
+    r"(?P<word>true|false|correct|incorrect|yes\b(?=\W*$)|no\b(?=\W*$))\b",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(
+    r"(?:\bnot|n['\u2019]t|\bnever|\bfar\s+from)(?:\s+\w+){0,2}\s*$", re.IGNORECASE
+)

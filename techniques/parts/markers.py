@@ -1,0 +1,65 @@
+"""Finds where a text states its final answer. What the found words mean is for ``keys``."""
+
+from __future__ import annotations
+
+import re
+
+CUE_LABEL = "Final answer:"
+"""How the line begins that ``cue`` asks for."""
+
+_MARKER = re.compile(
+    r"""^[\s>*_#-]*
+        (?:(?:so|thus|hence|therefore|and),?\s+)?
+        (?:(?:my|the)\s+)?(?:(?:final|correct|right|best)\s+)?(?:answer|result|solution)[*_]*
+        (?:\s+(?:to\s+[^.:]{1,60}?\s+)?(?:is|would\s+be|equals)\b\s*:?|\s*[:=])[*_]*\s*
+        (?P<value>\S.*?)\s*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_INNER = re.compile(
+    r"\b(?:final\s+answer|answer)\s*(?:is|:|=)\s*(?P<value>[^\n]+?)\s*$", re.IGNORECASE
+)
+_HASHES = re.compile(r"^\s*####\s*(?P<value>\S.*?)\s*$", re.MULTILINE)
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|\.(?=\S)|[!?](?=\S)|$|\n)+")
+_PARAGRAPHS = re.compile(r"\n\s*\n")
+_BOLD = re.compile(r"(?<!\*)\*\*(?!\*)([^*\n]{1,80}?)\*\*(?!\*)")
+
+
+def boxed(text: str) -> str | None:
+    r"""Return what the last closed ``\boxed{...}`` of *text* holds, braces in it balanced."""
+    for start in reversed([match.end() for match in _BOX.finditer(text)]):
+        depth = 1
+        for place in range(start, len(text)):
+            depth += {"{": 1, "}": -1}.get(text[place], 0)
+            if depth == 0:
+                return text[start:place].strip()
+    return None
+
+
+def marked(text: str) -> str | None:
+    """Return what follows the last marker such as ``####`` or ``The answer is``."""
+    hashes = _HASHES.findall(text)
+    if hashes:
+        return str(hashes[-1])
+    for line in reversed(text.strip().splitlines()):
+        found = _MARKER.match(line) or _INNER.search(line)
+        if found:
+            return found["value"].strip("*_ \t")
+    return None
+
+
+def last_paragraph(text: str) -> str:
+    """Return the last paragraph that has any words."""
+    return _PARAGRAPHS.split(text.strip())[-1]
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of *text*; a full stop inside a number or a name splits none."""
+    joined = re.sub(r"(?<=\w)\.(?=\w)", "\0", text)
+    found = (match.group().strip() for match in _SENTENCE.finditer(joined))
+    return [sentence.replace("\0", ".") for sentence in found if sentence]
+
+
+def bolds(text: str) -> list[str]:
+    """Return the short passages in bold, in order."""
+    return [found.strip(" .:") for found in _BOLD.findall(text)]

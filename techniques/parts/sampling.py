@@ -1,0 +1,48 @@
+"""How the draws of one request differ: seed and temperature, never the words before the answer."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Final
+
+from techniques.core.channel import Member
+from techniques.core.request import Request, ThinkingWish
+
+_SEED_BITS: Final = 31  # the most that every provider takes as a positive number
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What makes the draws of one run differ."""
+
+    technique: str
+    seed: int
+    temperature: float
+
+    def draw(self, request: Request, member: Member, place: int) -> Request:
+        """Return *request* as draw *place* for *member*.
+
+        Draw 0 keeps the client's own settings. A model whose temperature cannot be set, as none
+        can while it thinks, keeps its own.
+        """
+        sampling = request.sampling
+        if place > 0 and takes_temperature(member, request.thinking):
+            sampling = replace(sampling, temperature=self.temperature)
+        if place > 0 and member.capabilities.seed:
+            sampling = replace(sampling, seed=seed_of(self.seed, self.technique, place))
+        return replace(request, sampling=sampling, stream=False, role="candidate", step=f"c{place}")
+
+
+def seed_of(seed: int, technique: str, place: int) -> int:
+    """Return the seed of draw *place*: the run's own at 0, unrelated ones after it."""
+    if place == 0:
+        return seed
+    digest = hashlib.blake2b(f"{seed}:{technique}:{place}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> (64 - _SEED_BITS)
+
+
+def takes_temperature(member: Member, thinking: ThinkingWish | None) -> bool:
+    """Tell whether *member* lets a request with this *thinking* set a temperature."""
+    thinks = thinking is not None and thinking.mode in {"on", "adaptive"}
+    return member.capabilities.temperature and not thinks
