@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.upstream.simulated import calling, prose, solving, structured
+from gateway.upstream.simulated import calling, judging, prose, revising, solving, structured
 from gateway.upstream.simulated.asked import Asked
 from gateway.upstream.simulated.dice import Dice
 from gateway.upstream.simulated.pieces import Draft
@@ -13,6 +13,7 @@ def draft(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft:
     """Return one answer to *asked*, before stop texts and limits are applied."""
     return (
         calling.after_results(asked, dice)
+        or judging.draft(asked, model, dice)
         or calling.draft(asked, model, dice)
         or _in_json(asked, model, dice)
         or _in_words(asked, model, dice)
@@ -28,10 +29,10 @@ def _in_json(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft | None:
 
 
 def _in_words(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft:
-    question = asked.last_user
-    problem = solving.solve(question)
+    question = revising.question(asked)
+    problem = solving.solve(question.text)
     if problem is None:
-        return Draft(prose.stock(solving.without_cue(question), dice))
-    answer = solving.answer(problem, model.error_rate, dice)
+        return Draft(prose.stock(solving.without_cue(question.text), dice))
+    answer = revising.answer(question, problem, model, dice)
     text = prose.explained(problem, answer, asked.everything, dice)
     return Draft(text, sure=answer == problem.answer)

@@ -7,7 +7,7 @@ from typing import Final
 
 import orjson
 
-from gateway.upstream.simulated import prose, solving
+from gateway.upstream.simulated import prose, revising, solving
 from gateway.upstream.simulated.asked import Asked
 from gateway.upstream.simulated.dice import Dice
 from gateway.upstream.simulated.pieces import Draft
@@ -25,12 +25,13 @@ _TOPICS: Final = frozenset({"topic", "title", "summary", "text", "description", 
 
 def draft(asked: Asked, schema: Json, model: SimulatedModel, dice: Dice) -> Draft:
     """Return an answer that *schema* allows; any object if it is None."""
-    question = asked.last_user
+    about = revising.question(asked)
+    question = solving.without_cue(about.text)
     problem = solving.solve(question)
     if problem is None:
         known, steps, sure = [], [prose.stock(question, dice)], True
     else:
-        answer = solving.answer(problem, model.error_rate, dice)
+        answer = revising.answer(about, problem, model, dice)
         known, steps, sure = readings(answer), [problem.steps], answer == problem.answer
     topics: list[Json] = [prose.topic(question)]
 

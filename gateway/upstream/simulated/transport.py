@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +22,22 @@ from gateway.upstream.simulated.settings import SimulatedModel, Simulation
 _PATH = "/chat/completions"
 _JSON = "application/json"
 _EVENTS = "text/event-stream; charset=utf-8"
+
+
+class _Headers(Mapping[str, str]):
+    """Headers with lower-case names, found in any case."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = headers
+
+    def __getitem__(self, name: str) -> str:
+        return self._headers[name.lower()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._headers)
+
+    def __len__(self) -> int:
+        return len(self._headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +89,8 @@ class SimulatedTransport:
         await _sleep(self._seconds(model.first_token_s))
         if asked.streamed:
             frames = tuple(wording.stream(answer))
-            yield SimulatedResponse(200, self._headers(_EVENTS) | headers, frames, pause)
+            told = _Headers(self._headers(_EVENTS) | headers)
+            yield SimulatedResponse(200, told, frames, pause)
         else:
             await _sleep(pause * answer.tokens / asked.n)
             yield self._response(200, headers, wording.whole(answer))
@@ -106,7 +123,7 @@ class SimulatedTransport:
     def _response(self, status: int, headers: Mapping[str, str], body: bytes) -> SimulatedResponse:
         length = {"content-length": str(len(body))}
         told = self._headers(_JSON) | length | self._limits.headers(anyio.current_time())
-        return SimulatedResponse(status, told | dict(headers), ((body, 0),))
+        return SimulatedResponse(status, _Headers(told | dict(headers)), ((body, 0),))
 
     def _headers(self, content_type: str) -> dict[str, str]:
         return {"content-type": content_type, "x-request-id": f"sim-{self._calls}"}

@@ -1,0 +1,165 @@
+"""Plays judge, critic and voter: reads what is to be judged out of the prompt, and errs as stated.
+
+What is judged stands between ``<<tag name>>`` and ``<<end tag>>``, as ``techniques.parts`` writes
+it; which verdict is wanted follows from the names of the fields that are asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from gateway.upstream.simulated import grading, solving
+from gateway.upstream.simulated.asked import Asked
+from gateway.upstream.simulated.dice import Dice
+from gateway.upstream.simulated.pieces import Draft
+from gateway.upstream.simulated.schema import instance
+from gateway.upstream.simulated.settings import SimulatedModel
+from techniques.core.json import Json, JsonObject
+
+_OPENED = re.compile(r"<<([0-9a-f]{8,64}) ([^<>\n]{1,60})>>\n")
+_TURN = re.compile(r"^\[(system|developer|user|assistant|tool|tools offered)\]\n", re.MULTILINE)
+_NOT_APPLICABLE: Final = frozenset({"n02", "n03", "n06", "n07", "n14"})
+_REASONED: Final = frozenset({"n08", "n10"})
+_AGAINST: Final = frozenset({"n04", "n05", "n10"})
+_TIES = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What is to be judged: the question, the answers to it in order, and by whom."""
+
+    question: str
+    answers: list[str]
+    model: SimulatedModel
+    dice: Dice
+
+    @property
+    def errs(self) -> bool:
+        return self.dice.happens("verdict error", self.model.judge_error_rate)
+
+    def right(self, answer: str) -> bool:
+        return grading.is_right(self.question, answer)
+
+
+def draft(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft | None:
+    """Return the verdict that *asked* wants, None if it wants none."""
+    material = fenced(asked.last_user)
+    answers = [text for name, text in material if name.startswith("answer")]
+    if not answers:
+        return None
+    wanted = asked.response_format.get("json_schema") or {}
+    schema = wanted.get("schema")
+    fields = set((schema or {}).get("properties") or ()) or _named(asked.last_user)
+    judge = next((play for field, play in _ROLES.items() if field in fields), None)
+    if judge is None:
+        return None
+    verdict = judge(_Case(_question(material), answers, model, dice))
+    return Draft(orjson.dumps(_shaped(verdict, schema, dice)).decode())
+
+
+def fenced(text: str) -> list[tuple[str, str]]:
+    """Return what *text* marks off as material: names and texts, in order."""
+    found: list[tuple[str, str]] = []
+    start = 0
+    while opened := _OPENED.search(text, start):
+        end = text.find(f"\n<<end {opened[1]}>>", opened.end())
+        if end < 0:
+            break
+        found.append((opened[2], text[opened.end() : end]))
+        start = end
+    return found
+
+
+def _question(material: list[tuple[str, str]]) -> str:
+    """Return the last thing that a user asked in the conversation shown."""
+    shown = dict(material)
+    if "question" in shown:
+        return shown["question"]
+    parts = _TURN.split(shown.get("conversation", ""))
+    turns = list(zip(parts[1::2], parts[2::2], strict=False))
+    said = next((text for role, text in reversed(turns) if role == "user"), "")
+    return said.strip()
+
+
+def _named(prompt: str) -> set[str]:
+    """Return the fields that *prompt* itself names, where no schema does."""
+    outside = prompt[: prompt.find("<<")]
+    return {field for field in _ROLES if re.search(rf"\b{field}\b", outside)}
+
+
+def _shaped(verdict: JsonObject, schema: Json, dice: Dice) -> Json:
+    """Return *verdict* as *schema* wants it."""
+    if schema is None:
+        return verdict
+
+    def suggest(name: str, _: JsonObject) -> list[Json]:
+        nested = verdict.get("evidence") or {}
+        return [source[name] for source in (verdict, nested) if name in source]
+
+    return instance(schema, dice.fork("shape"), suggest)
+
+
+def _checklist(case: _Case) -> JsonObject:
+    answer = case.answers[0]
+    good = case.right(answer) != case.errs
+    numeric = solving.solve(case.question) is not None
+    marks: JsonObject = {}
+    for name in (f"n{at:02}" for at in range(1, 16)):
+        if name in _NOT_APPLICABLE or (name in _REASONED and not numeric):
+            marks[name] = None
+        else:
+            slips = case.dice.happens(f"slip {name}", 0.04) and name != "n04"
+            marks[name] = int((good or name not in _AGAINST) and not slips)
+    marks["evidence"] = {
+        name: "The result does not hold." if mark == 0 else None for name, mark in marks.items()
+    }
+    return marks
+
+
+def _preference(case: _Case) -> JsonObject:
+    first, second = (case.right(answer) for answer in case.answers[:2])
+    if first == second:
+        tied = case.dice.happens("tie", _TIES)
+        winner = "tie" if tied else case.dice.pick("either", ("1", "2"))
+    else:
+        winner = "1" if first != case.errs else "2"
+    return {"winner": winner, "reason": "Its result is the more likely one."}
+
+
+def _critique(case: _Case) -> JsonObject:
+    answer = case.answers[0]
+    problem = solving.solve(case.question)
+    if problem is None or case.right(answer) != case.errs:
+        return {"decision": "stop", "issues": []}
+    if case.right(answer):
+        better = case.dice.leaning("false alarm", problem.wrong)
+    else:
+        better = solving.answer(problem, case.model.error_rate, case.dice.fork("own attempt"))
+    quote = grading.conclusion(answer)
+    issue = {"quote": quote, "kind": "wrong", "severity": "critical"}
+    return {"decision": "continue", "issues": [issue | {"fix": f"The answer is {better}."}]}
+
+
+def _labels(case: _Case) -> JsonObject:
+    groups: dict[str | None, int] = {}
+    labels: list[Json] = []
+    for answer in case.answers:
+        key = grading.key(case.question, answer)
+        labels.append(groups.setdefault(key, len(groups) + 1))
+    if len(labels) > 1 and case.errs:
+        at = case.dice.bits("which") % len(labels)
+        labels[at] = case.dice.pick("whither", [*range(1, len(groups) + 2)])
+    return {"labels": labels}
+
+
+_ROLES: Final[dict[str, Callable[[_Case], JsonObject]]] = {
+    "n04": _checklist,
+    "winner": _preference,
+    "issues": _critique,
+    "labels": _labels,
+}
