@@ -1,0 +1,75 @@
+"""What streamed and whole answers have in common."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from gateway.wire.dialect import Call, Summary
+from pricing.usage import Usage
+from techniques.core.events import FinishReason
+from techniques.core.json import JsonObject
+
+_REASONS: dict[FinishReason, str] = {
+    "stop": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "content_filter": "content_filter",
+    "refusal": "content_filter",
+    "pause": "stop",
+}
+
+
+def is_legacy(call: Call) -> bool:
+    """Return whether the client still speaks of functions, not tools."""
+    body = call.relay.body
+    return bool(body.get("functions")) and not body.get("tools")
+
+
+def reason_of(reason: FinishReason, *, legacy: bool = False) -> str:
+    """Return OpenAI's word for *reason*."""
+    return "function_call" if legacy and reason == "tool_calls" else _REASONS[reason]
+
+
+def answer_id(provided: str, request_id: str) -> str:
+    """Return the provider's own id where it has OpenAI's form, else one made of *request_id*."""
+    if provided.startswith("chatcmpl"):
+        return provided
+    return "chatcmpl-" + (re.sub(r"[^A-Za-z0-9_-]", "", request_id or provided) or uuid4().hex)
+
+
+def created() -> int:
+    """Return the time, in seconds since the epoch."""
+    return int(datetime.now(UTC).timestamp())
+
+
+def usage_of(usage: Usage) -> JsonObject:
+    """Return OpenAI's ``usage`` object."""
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.total_tokens,
+        "prompt_tokens_details": {
+            "cached_tokens": usage.cache_read_tokens,
+            "audio_tokens": usage.audio_input_tokens,
+        },
+        "completion_tokens_details": {
+            "reasoning_tokens": usage.reasoning_tokens,
+            "audio_tokens": usage.audio_output_tokens,
+        },
+    }
+
+
+def reported(usage: Usage | None, summary: Summary) -> JsonObject:
+    """Return the answer's own *usage*, with what the whole run came to beside it."""
+    said = usage_of(summary.usage if usage is None else usage)
+    if summary.trailer is not None:
+        said["lockgate"] = {
+            **usage_of(summary.usage),
+            "calls": summary.calls,
+            "cost_usd": summary.cost_usd,
+            "cost_source": summary.cost_source,
+        }
+    return said

@@ -1,0 +1,143 @@
+"""Writes a streamed response."""
+
+from __future__ import annotations
+
+import orjson
+
+from gateway.wire.dialect import Call, Summary
+from gateway.wire.openai_chat.common import answer_id, created, is_legacy, reason_of, reported
+from gateway.wire.openai_chat.failure import error_of
+from pricing.usage import Usage
+from techniques.core.errors import GatewayError
+from techniques.core.events import (
+    Event,
+    Finished,
+    Note,
+    RefusalDelta,
+    Relayed,
+    Started,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCallStarted,
+    UsageReported,
+)
+from techniques.core.json import Json, JsonObject
+
+_DONE = b"data: [DONE]\n\n"
+_OPEN = b',"choices":[{"index":0,"delta":'
+
+
+class ChunkEncoder:
+    """Writes ``chat.completion.chunk`` objects, or passes on a provider's own."""
+
+    def __init__(self, call: Call, request_id: str, model: str) -> None:
+        self._call = call
+        self._request_id = request_id
+        self._model = model
+        self._legacy = is_legacy(call)
+        self._provided = ""
+        self._head = b""
+        self._usage: Usage | None = None
+        self._terminal = _DONE
+        self._relayed = False
+        self._silent: set[int] = set()  # calls without any arguments yet
+
+    def feed(self, event: Event) -> bytes:
+        """Return the chunks that tell a client of *event*."""
+        match event:
+            case Relayed():
+                self._relayed = True
+                return event.raw
+            case TextDelta():
+                return self._chunk({"content": event.text}, event.logprobs)
+            case ThinkingDelta():
+                return self._chunk({"reasoning_content": event.text}) if event.text else b""
+            case ToolCallStarted() | ToolCallDelta():
+                return self._tool(event)
+            case _:
+                return self._frame(event)
+
+    def ping(self) -> bytes:
+        """Return a comment."""
+        return b": ping\n\n"
+
+    def end(self, summary: Summary) -> bytes:
+        """Return the usage chunk if it was asked for, the trailer and the terminal frame."""
+        closing = b""
+        if self._call.include_usage and not self._relayed:
+            usage = orjson.dumps(reported(self._usage, summary))
+            closing = self._start() + self._head + b',"choices":[],"usage":' + usage + b"}\n\n"
+        if summary.trailer is not None:
+            closing += b": lockgate " + orjson.dumps(dict(summary.trailer)) + b"\n\n"
+        return closing + self._terminal
+
+    def fail(self, error: GatewayError) -> bytes:
+        """Return an error object; without an end mark, so that no client takes it for one."""
+        return b"data: " + orjson.dumps(error_of(error)) + b"\n\n"
+
+    def _frame(self, event: Event) -> bytes:
+        match event:
+            case RefusalDelta():
+                return self._chunk({"refusal": event.text})
+            case Started():
+                self._provided = event.id
+            case UsageReported():
+                self._usage = event.usage
+            case Finished():
+                return self._finish(event)
+            case Note(topic="progress"):
+                return b": progress " + orjson.dumps(dict(event.data)) + b"\n\n"
+            case _:
+                pass
+        return b""
+
+    def _finish(self, event: Finished) -> bytes:
+        if self._relayed:
+            self._terminal = event.raw or _DONE
+            return b""
+        empty = b"".join(self._arguments(index, "{}") for index in sorted(self._silent))
+        reason = orjson.dumps(reason_of(event.reason, legacy=self._legacy))
+        return empty + self._start() + self._head + _OPEN + _closed(b"{}", b"null", reason)
+
+    def _tool(self, event: ToolCallStarted | ToolCallDelta) -> bytes:
+        if isinstance(event, ToolCallDelta):
+            if event.arguments:
+                self._silent.discard(event.index)
+            return self._arguments(event.index, event.arguments)
+        self._silent.add(event.index)
+        function = {"name": event.name, "arguments": ""}
+        if self._legacy:
+            return self._chunk({"function_call": function}) if event.index == 0 else b""
+        call = {"index": event.index, "id": event.id, "type": "function", "function": function}
+        return self._chunk({"tool_calls": [call]})
+
+    def _arguments(self, index: int, arguments: str) -> bytes:
+        function = {"arguments": arguments}
+        if self._legacy:  # it knows one call a turn
+            return self._chunk({"function_call": function}) if index == 0 else b""
+        return self._chunk({"tool_calls": [{"index": index, "function": function}]})
+
+    def _chunk(self, delta: JsonObject, logprobs: Json = None) -> bytes:
+        start = b"" if self._head else self._start()
+        told = b"null" if logprobs is None else orjson.dumps(logprobs)
+        return start + self._head + _OPEN + _closed(orjson.dumps(delta), told, b"null")
+
+    def _start(self) -> bytes:
+        """Return the chunk that names the role, once; from then on every chunk has its head."""
+        if self._head:
+            return b""
+        head = {
+            "id": answer_id(self._provided, self._request_id),
+            "object": "chat.completion.chunk",
+            "created": created(),
+            "model": self._model,
+            "system_fingerprint": None,
+        }
+        self._head = b"data: " + orjson.dumps(head)[:-1]
+        role = orjson.dumps({"role": "assistant", "content": ""})
+        return self._head + _OPEN + _closed(role, b"null", b"null")
+
+
+def _closed(delta: bytes, logprobs: bytes, reason: bytes) -> bytes:
+    return delta + b',"logprobs":' + logprobs + b',"finish_reason":' + reason + b"}]}\n\n"

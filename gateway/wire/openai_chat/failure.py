@@ -1,0 +1,113 @@
+"""Words each failure as this API does."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import orjson
+
+from gateway.wire.dialect import Failure
+from techniques.core.errors import (
+    DeadlinePassed,
+    Denied,
+    FailureKind,
+    GatewayError,
+    RequestRejected,
+    TechniqueFailed,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+    UnknownModel,
+    UpstreamFailed,
+)
+from techniques.core.json import JsonObject
+
+_LONGEST = 500
+_KEPT = frozenset({400, 404, 409, 413, 422})
+_AGAIN = frozenset({408, 409, 429})
+_NO_KEY = "The provider did not accept the gateway's credential."
+
+
+class _Words(NamedTuple):
+    """How a failure is told: ``code`` None means the error's own."""
+
+    status: int
+    type: str
+    code: str | None = None
+
+
+_OURS: tuple[tuple[type[GatewayError], _Words], ...] = (
+    (UnknownModel, _Words(404, "invalid_request_error")),
+    (TooLarge, _Words(413, "invalid_request_error")),
+    (RequestRejected, _Words(400, "invalid_request_error")),
+    (Unauthenticated, _Words(401, "authentication_error")),
+    (Denied, _Words(403, "permission_error")),
+    (DeadlinePassed, _Words(408, "timeout_error")),
+    (Unavailable, _Words(503, "service_unavailable_error")),
+    (TechniqueFailed, _Words(502, "technique_error")),
+)
+"""The narrower class first."""
+_UPSTREAM: dict[FailureKind, _Words] = {
+    "authentication": _Words(502, "upstream_error", "upstream_authentication"),
+    "rate_limited": _Words(429, "rate_limit_error", "rate_limit_exceeded"),
+    "quota": _Words(429, "insufficient_quota", "insufficient_quota"),
+    "overloaded": _Words(503, "overloaded_error", "upstream_overloaded"),
+    "timeout": _Words(504, "timeout_error", "upstream_timeout"),
+    "invalid_answer": _Words(502, "upstream_error", "upstream_invalid_response"),
+    "context_overflow": _Words(400, "invalid_request_error", "context_length_exceeded"),
+    "rejected": _Words(400, "invalid_request_error", "upstream_rejected"),
+    "server": _Words(502, "upstream_error", None),
+    "transport": _Words(502, "upstream_error", None),
+}
+
+
+def failure(error: GatewayError) -> Failure:
+    """Return the response that tells a client of *error*."""
+    status = _words(error).status
+    headers: dict[str, str] = {}
+    if isinstance(error, UpstreamFailed):
+        if error.retry_after is not None and status in {429, 503}:
+            headers["retry-after"] = str(math.ceil(max(0.0, error.retry_after)))
+        if not error.retryable and (status in _AGAIN or status >= 500):
+            headers["x-should-retry"] = "false"
+    return Failure(status, orjson.dumps(error_of(error)), headers)
+
+
+def error_of(error: GatewayError) -> JsonObject:
+    """Return the error object of *error*."""
+    words = _words(error)
+    kind, code, message = words.type, words.code or error.code, error.message
+    if isinstance(error, UpstreamFailed):
+        message = _message(error, words)
+        if error.kind not in {"authentication", "invalid_answer"}:
+            kind = error.said.type or kind
+            code = error.said.code or code
+    return {"error": {"message": message, "type": kind, "param": error.param, "code": code}}
+
+
+def _words(error: GatewayError) -> _Words:
+    if isinstance(error, UpstreamFailed):
+        return _upstream(error)
+    ours = (words for kind, words in _OURS if isinstance(error, kind))
+    return next(ours, _Words(500, "server_error"))
+
+
+def _upstream(error: UpstreamFailed) -> _Words:
+    words = _UPSTREAM[error.kind]
+    status = error.said.status
+    if error.kind == "rejected" and status == 403:
+        return _Words(403, "permission_error", "upstream_forbidden")
+    if error.kind in {"rejected", "context_overflow", "server"} and status in _KEPT:
+        return words._replace(status=status, type="invalid_request_error")
+    return words
+
+
+def _message(error: UpstreamFailed, words: _Words) -> str:
+    """Return short plain text: neither a document nor a word of the gateway's own key."""
+    if error.kind == "authentication":
+        return _NO_KEY
+    text = error.said.message or error.message
+    if "<html" in text.lower() or text.lstrip()[:1] == "<":
+        text = f"HTTP {error.said.status or words.status} from the provider."
+    return text[:_LONGEST]

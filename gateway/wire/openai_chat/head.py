@@ -1,0 +1,52 @@
+"""Reads of a request only what is needed to plan it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from gateway.wire.dialect import Call
+from gateway.wire.openai_chat.decode import request_of
+from gateway.wire.openai_chat.fields import NAME, flag, integer, required, thing, wrong
+from techniques.core.json import NOTHING, Json, JsonObject
+from techniques.core.request import Relay
+
+_OWN = frozenset({"reliability", "technique"})
+
+
+def call_of(body: JsonObject, raw: bytes) -> Call:
+    """Return the call that *body*, parsed from *raw*, asks for.
+
+    Raises:
+        RequestRejected: A field that is read here is wrong.
+    """
+    model = required(body, "model")
+    if not isinstance(body.get("messages"), list) or not body["messages"]:
+        raise wrong("messages", "a list with at least one message")
+    streamed = flag(body, "stream") or False
+    n = integer(body, "n", 1) or 1
+    for name in ("max_tokens", "max_completion_tokens"):
+        integer(body, name, 1)
+    options = thing(body, "stream_options") or {}
+    include_usage = flag(options, "include_usage", "stream_options.") or False
+    wishes: Mapping[str, Json] = NOTHING
+    kept: bytes | None = raw
+    if not _OWN.isdisjoint(body):
+        wishes = _wishes(body)
+        body = {name: value for name, value in body.items() if name not in _OWN}
+        kept = None
+    relay = Relay(NAME, kept, body, partial(request_of, body), include_usage and streamed)
+    return Call(NAME, model, streamed, relay, relay.include_usage, wishes, n)
+
+
+def _wishes(body: JsonObject) -> Mapping[str, Json]:
+    """Return the ``reliability`` object; a ``technique`` beside it is a wish too, but weaker."""
+    wishes = thing(body, "reliability") or {}
+    technique = body.get("technique")
+    if isinstance(technique, dict):
+        named = required(technique, "name", "technique.")
+        params = {name: value for name, value in technique.items() if name != "name"}
+        return {"technique": named, **({"params": params} if params else {}), **wishes}
+    if technique is not None and not isinstance(technique, str):
+        raise wrong("technique", "a string or an object")
+    return wishes if technique is None else {"technique": technique, **wishes}

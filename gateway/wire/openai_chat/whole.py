@@ -1,0 +1,64 @@
+"""Writes a response that is not streamed."""
+
+from __future__ import annotations
+
+import orjson
+
+from gateway.wire.dialect import Call, Summary
+from gateway.wire.openai_chat.common import answer_id, created, is_legacy, reason_of, reported
+from techniques.core.json import Json, JsonObject
+from techniques.core.reply import Reply
+from techniques.core.request import ToolCall
+
+
+def whole(call: Call, reply: Reply, summary: Summary) -> bytes:
+    """Return a ``chat.completion`` object as JSON."""
+    legacy = is_legacy(call)
+    choice = {
+        "index": 0,
+        "message": _message(reply, legacy=legacy),
+        "logprobs": reply.logprobs,
+        "finish_reason": reason_of(reply.finish_reason, legacy=legacy),
+    }
+    moment = created()
+    return orjson.dumps(
+        {
+            "id": answer_id(reply.id, _request_id(summary)),
+            "object": "chat.completion",
+            "created": moment,
+            "model": reply.model or call.model,
+            "system_fingerprint": None,
+            "choices": [choice],
+            "usage": reported(reply.usage, summary),
+        }
+    )
+
+
+def _request_id(summary: Summary) -> str:
+    named = (summary.trailer or {}).get("request_id")
+    return named if isinstance(named, str) else ""
+
+
+def _message(reply: Reply, *, legacy: bool) -> JsonObject:
+    calls = reply.tool_calls
+    content: Json = reply.text
+    if not content and (calls or reply.refusal):
+        content = None
+    message: JsonObject = {
+        "role": "assistant",
+        "content": content,
+        "refusal": reply.refusal or None,
+    }
+    if reply.thinking:
+        message["reasoning_content"] = reply.thinking
+    if calls and legacy:
+        message["function_call"] = _function(calls[0])
+    elif calls:
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": _function(call)} for call in calls
+        ]
+    return message
+
+
+def _function(call: ToolCall) -> JsonObject:
+    return {"name": call.name, "arguments": call.arguments or "{}"}
