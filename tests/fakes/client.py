@@ -67,17 +67,25 @@ def _refuse(name: str) -> Json:
     raise ValueError(f"{name} is not JSON.")
 
 
+def dial(port: int, request: bytes) -> socket.socket:
+    """Send *request* on a new connection and return it, with nothing read."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # A server may refuse a body that it has not read whole; its answer can still be read.
+    with suppress(BrokenPipeError, ConnectionResetError):
+        connection.sendall(request)
+    return connection
+
+
 class Exchange:
     """One request on a connection of its own, with its answer's head read."""
 
     def __init__(self, port: int, request: bytes) -> None:
         self.started = time.monotonic()
         self.received = bytearray()  # the body's bytes so far, decoded from chunks
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = dial(port, request)
         self._held = bytearray()
         try:
-            self._send(request)
             self.status, self.headers = self._head()
         except BaseException:
             self._socket.close()
@@ -175,11 +183,6 @@ class Exchange:
         if not (data := self._socket.recv(65536)):
             raise CutOff
         self._held += data
-
-    def _send(self, request: bytes) -> None:
-        # A server may refuse a body that it has not read whole; its answer can still be read.
-        with suppress(BrokenPipeError, ConnectionResetError):
-            self._socket.sendall(request)
 
 
 @dataclass(slots=True)

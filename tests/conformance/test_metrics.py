@@ -1,0 +1,63 @@
+"""What is counted, under which names."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.conformance.stage import CHAT, Stage, chat, within
+from tests.fakes import script
+from tests.fakes.client import Exchange, request
+from tests.fakes.gateway import KEYS
+from tests.fakes.script import Wait, begin, sse, text
+
+REQUESTS = "lockgate_requests_total"
+
+
+@pytest.mark.case("MET-01")
+def test_made_up_names_make_no_series(stage: Stage) -> None:
+    stage.upstream.chooses(lambda _asked: script.completion())
+    stage.chat()
+    stage.post(CHAT, chat(model="no-such-model"))
+    before = stage.samples()
+
+    for _ in range(120):
+        odd = f"odd{uuid.uuid4().hex}"
+        headers = {"user-agent": odd, "x-lockgate-session": odd, "x-lockgate-tags": odd}
+        stage.post(CHAT, chat(model=odd, user=odd), headers=headers)
+        stage.post(f"/v1/{odd}", {})
+        stage.post(CHAT, chat(user=odd), key=None, headers={"authorization": f"Bearer {odd}"})
+    stage.received.clear()  # thousands of look-ups in the ledger would prove nothing here
+
+    after = stage.samples()
+    assert len(after) - len(before) < 50
+    assert "odd" not in {value[:3] for _, labels in after for _, value in labels}
+
+
+@pytest.mark.case("MET-03")
+@pytest.mark.gateway({"server": {"workers": 2}})
+def test_every_scrape_sees_the_counts_of_every_worker(stage: Stage) -> None:
+    stage.upstream.chooses(lambda _asked: script.completion())
+    before = stage.total(REQUESTS)
+    content = request(CHAT, script.dumps(chat()), {"authorization": f"Bearer {KEYS['k1']}"})
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = pool.map(lambda _: Exchange(stage.gateway.port, content).whole(), range(60))
+        assert {answer.status for answer in answers} == {200}
+
+    assert within(2, lambda: stage.total(REQUESTS) - before == 60)
+    assert [stage.total(REQUESTS) - before for _ in range(10)] == [60] * 10
+
+
+@pytest.mark.case("MET-04")
+def test_a_stream_that_breaks_is_no_success(stage: Stage) -> None:
+    stage.upstream.plays(sse(begin(), text("Riv"), Wait(0.02), end="reset"))
+    before = stage.total(REQUESTS), stage.total(REQUESTS, outcome="success")
+
+    assert stage.chat_stream().errors
+
+    assert within(1, lambda: stage.total(REQUESTS) == before[0] + 1)
+    assert stage.total(REQUESTS, outcome="success") == before[1]
+    assert stage.total(REQUESTS, outcome="truncated") >= 1
