@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _END = re.compile(rb"\r?\n\r?\n|\r\r|\n\r\n")
+_NAMED = re.compile(rb"event: ([^\r\n]*)\ndata: ([^\r\n]*)\n\n")  # as nearly all come
 _LINE = re.compile(rb"\r\n|\n|\r")
 
 
@@ -40,7 +41,7 @@ class SseReader:
 
     def feed(self, chunk: bytes) -> Iterator[SseEvent]:
         """Yield every event that *chunk* completes."""
-        if not self._held and chunk.endswith(b"\n\n") and b"\r" not in chunk:
+        if not self._held and chunk.endswith(b"\n\n") and chunk.find(b"\r") == -1:
             for part in chunk.split(b"\n\n")[:-1]:
                 yield parse(part + b"\n\n")
             return
@@ -66,6 +67,8 @@ def parse(raw: bytes) -> SseEvent:
     """Return the event that *raw* is: its lines up to and with the blank one."""
     if raw.startswith(b"data: ") and raw.find(b"\n") == len(raw) - 2:
         return SseEvent(raw, None, raw[6:-2] or None)
+    if found := _NAMED.fullmatch(raw):
+        return SseEvent(raw, found[1].decode("utf-8", "replace"), found[2] or None)
     name: str | None = None
     data: list[bytes] = []
     for line in _LINE.split(raw):

@@ -145,9 +145,11 @@ def event_object(event: SseEvent, *, begun: bool) -> JsonObject:
 
 def unfinished_event(sse: SseReader) -> SseEvent | None:
     """Return the event that the stream ended in, if only its blank line is missing."""
-    rest = sse.rest().rstrip(b"\r\n")
-    event = parse(rest + b"\n\n") if rest else None
-    if event is None or event.data is None:
+    rest = sse.rest()
+    if not rest.endswith(b"\r\r"):  # which the reader holds, as an LF may follow
+        rest = rest.rstrip(b"\r\n") + b"\n\n"
+    event = parse(rest)
+    if event.data is None:
         return None
     try:
         orjson.loads(event.data)
