@@ -12,12 +12,9 @@ from tests.conformance.stage import (
     ASKED,
     CHAT_TOOLS,
     MESSAGE_TOOLS,
-    MESSAGES,
     Stage,
-    messages,
 )
 from tests.fakes import script
-from tests.fakes.gateway import KEYS
 from tests.fakes.script import called
 
 PIXEL = "iVBORw0KGgo="
@@ -289,30 +286,3 @@ def test_a_model_with_one_system_turn_gets_one(stage: Stage) -> None:
     assert first["role"] == "system"
     assert str(first["content"]).index("rule one") < str(first["content"]).index("rule two")
     assert [turn["role"] for turn in rest] == ["user"]
-
-
-@pytest.mark.case("ANT-25")
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"x-api-key": KEYS["k1"]},
-        {"authorization": f"bearer {KEYS['k1']}"},
-        {"authorization": f"BEARER {KEYS['k1']}"},
-    ],
-    ids=["x-api-key", "bearer", "BEARER"],
-)
-@pytest.mark.parametrize("path", [MESSAGES, "/v1/chat/completions"])
-def test_a_key_may_come_in_either_header(stage: Stage, headers: dict[str, str], path: str) -> None:
-    stage.upstream.plays(script.completion())
-
-    assert stage.post(path, messages(), key=None, headers=headers).status == 200
-
-
-@pytest.mark.case("ANT-25")
-def test_a_wrong_key_is_refused_in_the_dialect_of_messages(stage: Stage) -> None:
-    answer = stage.post(MESSAGES, messages(), key=None, headers={"x-api-key": "not-a-key"})
-
-    assert answer.status == 401
-    assert answer.json["type"] == "error"
-    assert answer.json["error"]["type"] == "authentication_error"
-    assert stage.upstream.asked == []

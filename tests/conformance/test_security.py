@@ -163,3 +163,30 @@ def test_no_key_at_all_opens_nothing(stage: Stage) -> None:
     assert stage.gateway.get("/v1/models").status == 401
     assert stage.gateway.get("/admin/ledger?request=x").status == 401
     assert stage.gateway.get("/admin/ledger?request=x", KEYS["k1"]).status in {401, 403}
+
+
+@pytest.mark.case("ANT-25")
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"x-api-key": KEYS["k1"]},
+        {"authorization": f"bearer {KEYS['k1']}"},
+        {"authorization": f"BEARER {KEYS['k1']}"},
+    ],
+    ids=["x-api-key", "bearer", "BEARER"],
+)
+@pytest.mark.parametrize("path", [MESSAGES, "/v1/chat/completions"])
+def test_a_key_may_come_in_either_header(stage: Stage, headers: dict[str, str], path: str) -> None:
+    stage.upstream.plays(script.completion())
+
+    assert stage.post(path, messages(), key=None, headers=headers).status == 200
+
+
+@pytest.mark.case("ANT-25")
+def test_a_wrong_key_is_refused_in_the_dialect_of_messages(stage: Stage) -> None:
+    answer = stage.post(MESSAGES, messages(), key=None, headers={"x-api-key": "not-a-key"})
+
+    assert answer.status == 401
+    assert answer.json["type"] == "error"
+    assert answer.json["error"]["type"] == "authentication_error"
+    assert stage.upstream.asked == []
