@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import orjson
+from jsonschema_rs import meta
 
 from techniques.core.json import Json, JsonObject
 
@@ -102,7 +103,7 @@ def read(raw: bytes) -> Asked:
         tools=tuple(_tools(body)),
         tool_choice=body.get("tool_choice"),
         parallel=body.get("parallel_tool_calls") is not False,
-        response_format=_dict(body, "response_format"),
+        response_format=_format(body),
     )
 
 
@@ -131,7 +132,8 @@ def _turn(message: Json, where: str) -> Turn:
     if content is not None and not isinstance(content, str):
         raise _bad(f"Invalid type for '{where}.content'.", f"{where}.content")
     calls = message.get("tool_calls")
-    functions = [c.get("function") for c in calls or () if isinstance(c, dict)]
+    listed = calls if isinstance(calls, list) else []
+    functions = [call.get("function") for call in listed if isinstance(call, dict)]
     return Turn(message["role"], content or "", tuple(f for f in functions if isinstance(f, dict)))
 
 
@@ -175,10 +177,26 @@ def _stops(stop: Json) -> tuple[str, ...]:
 
 
 def _tools(body: JsonObject) -> list[JsonObject]:
-    tools = body.get("tools") or []
+    tools = body.get("tools")
+    if tools is None:
+        return []
     if not isinstance(tools, list):
         raise _bad("Invalid 'tools': expected an array.", "tools")
     functions = [_dict(tool, "function") for tool in tools if isinstance(tool, dict)]
-    if not all(isinstance(function.get("name"), str) for function in functions):
-        raise _bad("Invalid 'tools': every function needs a name.", "tools")
+    for function in functions:
+        if not isinstance(function.get("name"), str):
+            raise _bad("Invalid 'tools': every function needs a name.", "tools")
+        _check_schema(function.get("parameters"), "tools")
     return functions
+
+
+def _format(body: JsonObject) -> JsonObject:
+    wanted = _dict(body, "response_format")
+    if wanted.get("type") == "json_schema":
+        _check_schema(_dict(wanted, "json_schema").get("schema"), "response_format")
+    return wanted
+
+
+def _check_schema(schema: Json, param: str) -> None:
+    if schema is not None and not (isinstance(schema, dict) and meta.is_valid(schema)):
+        raise _bad(f"Invalid schema in '{param}'.", param)

@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import jsonschema_rs
+
 _CLASSES: Final = {"d": "7", "w": "a", "s": " ", "D": "x", "W": "-", "S": "x"}
+_LONGEST: Final = 2000
 _REPEAT = re.compile(r"\{(\d+)(?:,\d*)?\}")
 _CANDIDATES: Final = ("A", "a", "7", "-", "_", " ", ".", "x", "Z", "#")
 
 
 def sample(pattern: str) -> str | None:
     """Return a text that *pattern* matches, None if none was found."""
-    try:
-        regex = re.compile(pattern)
-    except re.error:
-        return None
     text = _Writer(pattern).whole()
-    return text if regex.search(text) else None
+    return text if jsonschema_rs.is_valid({"pattern": pattern}, text) else None
 
 
 class _Writer:
@@ -52,7 +51,7 @@ class _Writer:
         text = ""
         while (sign := self._peek()) and sign not in "|)":
             atom = self._atom()
-            text += atom * self._times()
+            text += atom * min(self._times(), _LONGEST // max(len(atom), 1))
         return text
 
     def _atom(self) -> str:

@@ -16,6 +16,8 @@ Suggest = Callable[[str, JsonObject], list[Json]]
 """Values to try for a field of that name and schema, the best first."""
 
 _DEEP: Final = 6
+_DEEPEST: Final = 40  # no finite instance is that deep
+_MOST: Final = 1000  # items, letters
 _FORMATS: Final = {
     "date": "2024-05-17",
     "date-time": "2024-05-17T09:30:00Z",
@@ -48,6 +50,8 @@ class _Maker:
 
     def make(self, name: str, given: Json, depth: int) -> Json:
         self._made += 1
+        if depth > _DEEPEST:
+            return None
         schema = self._resolved(given, depth)
         for value in self._suggest(name, schema):
             if self._fits(schema, value):
@@ -72,19 +76,19 @@ class _Maker:
 
     def _resolved(self, schema: Json, depth: int) -> JsonObject:
         """Return *schema* without references and with one branch taken at each choice."""
-        if not isinstance(schema, dict):
+        if not isinstance(schema, dict) or depth > _DEEPEST:
             return {}
         if isinstance(reference := schema.get("$ref"), str):
             rest = {key: value for key, value in schema.items() if key != "$ref"}
-            return self._resolved(_at(self._root, reference), depth) | rest
+            return self._resolved(_at(self._root, reference), depth + 1) | rest
         for word in ("anyOf", "oneOf"):
             if branches := schema.get(word):
                 rest = {key: value for key, value in schema.items() if key != word}
-                return _merged(rest, self._resolved(self._branch(branches, depth), depth))
+                return _merged(rest, self._resolved(self._branch(branches, depth), depth + 1))
         if parts := schema.get("allOf"):
             whole = {key: value for key, value in schema.items() if key != "allOf"}
             for part in parts:
-                whole = _merged(whole, self._resolved(part, depth))
+                whole = _merged(whole, self._resolved(part, depth + 1))
             return whole
         return schema
 
@@ -103,14 +107,14 @@ class _Maker:
         extra = schema.get("additionalProperties", True)
         missing = [name for name in required if name not in made]
         spare = (f"key{i}" for i in range(1, 1000))
-        while len(made) + len(missing) < schema.get("minProperties", 0):
+        while len(made) + len(missing) < min(schema.get("minProperties", 0), _MOST - 1):
             missing.append(next(spare))
         return made | {name: self.make(name, extra, depth + 1) for name in missing}
 
     def _array(self, name: str, schema: JsonObject, depth: int) -> list[Json]:
         fixed = schema.get("prefixItems") or []
         rest = schema.get("items", {})
-        least = int(schema.get("minItems", 0))
+        least = min(int(schema.get("minItems", 0)), _MOST)
         wished = max(least, len(fixed), 0 if depth >= _DEEP or rest is False else 1)
         length = min(wished, int(schema.get("maxItems", wished)))
         values: list[Json] = []
@@ -187,7 +191,7 @@ def _string(name: str, schema: JsonObject) -> str:
     if (pattern := schema.get("pattern")) and (found := sample(pattern)) is not None:
         return found
     text = _FORMATS.get(schema.get("format", ""), f"simulated {name}".strip())
-    least, most = schema.get("minLength", 0), schema.get("maxLength")
+    least, most = min(schema.get("minLength", 0), _MOST), schema.get("maxLength")
     while len(text) < least:
         text += "." if len(text) % 8 else " "
     return text if most is None else text[: int(most)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -49,7 +49,7 @@ class SimulatedResponse:
     frames: tuple[tuple[bytes, int], ...]
     pause: float = 0.0
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield the body as it arrives."""
         for frame, tokens in self.frames:
             await _sleep(tokens * self.pause)
