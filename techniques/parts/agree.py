@@ -13,6 +13,7 @@ from techniques.core.reply import Reply
 from techniques.parts.answers import Expected
 from techniques.parts.candidates import Candidate
 from techniques.parts.decisions import agreement, names_of
+from techniques.parts.keys import TEXT
 from techniques.parts.stopping import Lead
 
 REFUSAL: Final = "refusal"
@@ -59,34 +60,49 @@ def clusters(candidates: Iterable[Candidate]) -> list[Cluster]:
     return sorted(found, key=_rank)
 
 
-def lead(candidates: Sequence[Candidate], left: int, *, tools: bool) -> Lead:
+def lead(candidates: Sequence[Candidate], left: int, *, levels: bool) -> Lead:
     """Return how the vote of *candidates* stands with *left* draws to come.
 
-    Where *tools* may be called the vote is taken in levels, so only what has more votes than all
-    the rest together is ahead.
+    Where the vote is taken in *levels* (act or answer, then which tool), or clusters may yet be
+    joined by a voter, only what has more votes than all the rest together is ahead.
     """
     sizes = [len(cluster.members) for cluster in clusters(candidates)]
     first = sizes[0] if sizes else 0
-    rest = sum(sizes[1:]) if tools else max(sizes[1:], default=0)
+    rest = sum(sizes[1:]) if levels else max(sizes[1:], default=0)
     return Lead(first, rest, left)
 
 
-def elect(candidates: Sequence[Candidate], expected: Expected) -> Election:
-    """Return what most of *candidates*, of which there is at least one, agree on.
+def contenders(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return those who vote in the end: the larger side of calling a tool and answering.
 
-    Without any key the first candidate is chosen.
+    Of those that call tools, the ones that call the same tools as most.
     """
-    voters = _acting_or_not(candidates) if expected.kind == "tool" else list(candidates)
+    acting = [candidate for candidate in candidates if candidate.reply.tool_calls]
+    answering = [candidate for candidate in candidates if not candidate.reply.tool_calls]
+    if not acting or (answering and _weight(answering) < _weight(acting)):
+        return answering
+    by_names: defaultdict[tuple[str, ...], list[Candidate]] = defaultdict(list)
+    for candidate in acting:
+        by_names[names_of(candidate.reply.tool_calls)].append(candidate)
+    return min(by_names.values(), key=_weight)
+
+
+def elect(voters: Sequence[Candidate], expected: Expected) -> Election:
+    """Return what most of *voters*, of which there is at least one, agree on.
+
+    Without any key the first is chosen. Tool calls without an absolute majority give way to the
+    one that is most like all others.
+    """
     found = clusters(voters)
     counts = tuple(len(cluster.members) for cluster in found)
     if not found:
-        return Election(min(candidates, key=_place), 0, (), agreed=False)
-    most = len(found[0].members)
-    agreed = most > 1 and sum(count == most for count in counts) == 1
+        return Election(min(voters, key=_place), 0, (), agreed=False)
+    most = counts[0]
+    agreed = most > 1 and counts.count(most) == 1
     chosen = representative(found[0].members)
     if chosen.reply.tool_calls and 2 * most <= len(voters):
         chosen = medoid(voters, expected.parameters)
-    return Election(chosen, most, tuple(sorted(counts, reverse=True)), agreed)
+    return Election(chosen, most, counts, agreed)
 
 
 def representative(members: Sequence[Candidate]) -> Candidate:
@@ -116,6 +132,15 @@ def medoid(candidates: Sequence[Candidate], parameters: Mapping[str, Json]) -> C
     return max(candidates, key=lambda candidate: (likeness(candidate), -candidate.place))
 
 
+def unsorted(candidates: Sequence[Candidate]) -> bool:
+    """Tell whether a voter's view of unlike texts could change who wins."""
+    found = clusters(candidates)
+    if not any(cluster.key.startswith(TEXT) for cluster in found):
+        return False
+    sizes = [len(cluster.members) for cluster in found]
+    return 2 * sizes[0] <= sum(sizes)
+
+
 def labelled(candidates: Sequence[Candidate], labels: Mapping[int, int]) -> list[Candidate]:
     """Return *candidates* keyed by the label of their place; those without a label keep theirs."""
     return [
@@ -124,22 +149,6 @@ def labelled(candidates: Sequence[Candidate], labels: Mapping[int, int]) -> list
         else candidate
         for candidate in candidates
     ]
-
-
-def _acting_or_not(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return those on the winning side of act or answer, and of acts those with the same tools."""
-    acting = [candidate for candidate in candidates if candidate.reply.tool_calls]
-    answering = [candidate for candidate in candidates if not candidate.reply.tool_calls]
-    if _wins(answering, acting):
-        return answering
-    by_names: defaultdict[tuple[str, ...], list[Candidate]] = defaultdict(list)
-    for candidate in acting:
-        by_names[names_of(candidate.reply.tool_calls)].append(candidate)
-    return min(by_names.values(), key=_weight)
-
-
-def _wins(side: Sequence[Candidate], other: Sequence[Candidate]) -> bool:
-    return bool(side) and (not other or _weight(side) < _weight(other))
 
 
 def _weight(group: Sequence[Candidate]) -> tuple[int, int]:

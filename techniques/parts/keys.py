@@ -13,6 +13,9 @@ from techniques.parts.numbers import Quantity, quantities, stated
 from techniques.parts.refusals import abstains
 
 TOOL: Final = "tool|"
+TEXT: Final = "text|"
+"""Begins the key of a text that is only alike to its own words; a voter may know better."""
+
 _SHORT_WORDS: Final = 12
 
 
@@ -20,22 +23,12 @@ def key_of(reply: Reply, expected: Expected) -> str | None:
     """Return the key of what *reply* answers, ``<kind>|<canonical form>``."""
     if reply.tool_calls:
         return TOOL + actions(reply.tool_calls, expected.parameters)
-    kind, text = expected.text, reply.text
-    found: str | None
-    match kind:
-        case "json":
-            found = _json_key(text, expected)
-        case "letter":
-            found = letter(text, expected)
-        case "number":
-            found = number(text)
-        case "yes_no":
-            found = yes_no(text)
-        case "short" | "prose":
-            kind, found = "short", short(text)
-        case _:
-            found = None
-    return None if found is None else f"{kind}|{found}"
+    found = _reading(reply.text, expected)
+    if found is not None:
+        return f"{'short' if expected.text == 'prose' else expected.text}|{found}"
+    if keyed(expected.text) or abstains(reply.text):
+        return None
+    return f"code|{reply.text.strip()}" if expected.text == "code" else TEXT + plain(reply.text)
 
 
 def keyed(kind: AnswerKind) -> bool:
@@ -100,6 +93,20 @@ def plain(text: str) -> str:
     bare = _PUNCTUATION.sub(" ", text.casefold())
     words = [_NUMBER_WORDS.get(word, word) for word in bare.split()]
     return " ".join([word for word in words if word not in _ARTICLES] or words)
+
+
+def _reading(text: str, expected: Expected) -> str | None:
+    match expected.text:
+        case "json":
+            return _json_key(text, expected)
+        case "letter":
+            return letter(text, expected)
+        case "number":
+            return number(text)
+        case "yes_no":
+            return yes_no(text)
+        case kind:
+            return None if kind == "code" else short(text)
 
 
 def _json_key(text: str, expected: Expected) -> str | None:

@@ -1,0 +1,68 @@
+"""Self-consistency: several draws, one vote."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Final, Literal
+
+from pydantic import BaseModel, Field
+
+from techniques.core.channel import Channels
+from techniques.core.events import Event
+from techniques.core.registry import Traits, technique
+from techniques.core.task import Task
+from techniques.engines.attempt import begin
+from techniques.engines.vote import Voting, vote
+
+_WITH_TOOLS: Final = 3
+
+
+class Options(BaseModel, frozen=True, extra="forbid"):
+    """How many draws, how different they may be, and when there are enough."""
+
+    num_samples: int = Field(
+        5, ge=2, le=40, description="Most draws, 2 to 40; if not set, 3 where tools may be called."
+    )
+    temperature: float = Field(
+        0.7, ge=0.3, le=1.2, description="Temperature of all draws but the first, 0.3 to 1.2."
+    )
+    stop: Literal["beta", "exact"] = Field(
+        "beta", description="Stop when the majority is this sure (beta) or certain (exact)."
+    )
+    confidence: float = Field(
+        0.95, ge=0.5, le=0.999, description="How sure is sure enough for beta, 0.5 to 0.999."
+    )
+    pool: Literal["primary", "all"] = Field(
+        "primary", description="Draw from the first model or from all in turn."
+    )
+    answer_cue: Literal["auto", "off"] = Field(
+        "auto", description="Ask for a final line that states the answer; it is taken out again."
+    )
+
+
+@technique(
+    options=Options,
+    traits=Traits(
+        family="voting",
+        source="Wang et al. 2022, arXiv:2203.11171; Aggarwal et al. 2023, arXiv:2305.11860",
+        worst="5; 7 for prose that no key can be found in",
+        typical="3.9",
+        avoid="The task is creative or open: there is no one answer that draws could agree on.",
+    ),
+)
+def self_consistency(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:
+    """Draw several answers and return one that most of them agree with."""
+    options = task.options
+    attempt = begin(task, channels, "self_consistency")
+    unset = "num_samples" not in options.model_fields_set
+    few = unset and attempt.expected.kind == "tool"
+    return vote(
+        attempt,
+        Voting(
+            samples=_WITH_TOOLS if few else options.num_samples,
+            temperature=options.temperature,
+            threshold=options.confidence if options.stop == "beta" else None,
+            everyone=options.pool == "all",
+            cue=options.answer_cue == "auto",
+        ),
+    )

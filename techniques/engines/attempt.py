@@ -1,0 +1,173 @@
+"""One execution of a technique: what it works on, what it may still spend, what it met."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from techniques.core.channel import Channels, Member
+from techniques.core.errors import CapReached, DeadlinePassed
+from techniques.core.events import Event, Note, Warned
+from techniques.core.fanout import Answered, Asking, Outcome, ask_each, asking
+from techniques.core.json import Json
+from techniques.core.reply import Reply, unfold
+from techniques.core.request import Request
+from techniques.core.task import Task
+from techniques.parts.answers import Expected, expect
+from techniques.parts.aside import Aside
+from techniques.parts.candidates import Draw, sift, tally
+from techniques.parts.checks import Checks
+from techniques.parts.sampling import Spread
+from techniques.parts.transcript import Fence
+
+OptionsT = TypeVar("OptionsT")
+
+_MARGIN: Final = 0.2  # seconds before the deadline that are left for sending the answer
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What the engines work with.
+
+    Attributes:
+        technique: The name that the client asked for.
+        task: The task, its request in full; the options are the engine's settings by now.
+        channels: The models that may be asked.
+        expected: The kind of answer that is asked for.
+        checks: The rules that the request sets for its answer.
+        fence: What marks off data in prompts.
+        seed: From which the seeds of the draws come.
+        late: The deadline has come: what there is must do.
+    """
+
+    technique: str
+    task: Task[None]
+    channels: Channels
+    expected: Expected
+    checks: Checks
+    fence: Fence
+    seed: int
+    late: bool = False
+    _warned: list[Warned] = field(default_factory=list)
+    _told: int = 0
+
+    @property
+    def request(self) -> Request:
+        """The client's request."""
+        return self.task.request
+
+    @property
+    def until(self) -> float | None:
+        """When the last sub-call must have ended, on the clock of ``Task.deadline``."""
+        return None if self.task.deadline is None else self.task.deadline - _MARGIN
+
+    def affordable(self, calls: int) -> int:
+        """Return how many of *calls* the caps leave; none is left once the deadline has come."""
+        return 0 if self.late else self.task.allowance.affordable(calls)
+
+    def affords(self, calls: int) -> bool:
+        """Tell whether all of *calls* can be made, and warn if not."""
+        if self.affordable(calls) == calls:
+            return True
+        if not self.late:
+            self.warn("cap_reached", "The caps leave no room for another step.")
+        return False
+
+    def enough(self, calls: int) -> bool:
+        """Tell whether the caps leave the *calls* without which the technique makes no sense.
+
+        Raises:
+            CapReached: They leave none at all.
+        """
+        if self.affordable(1) == 0:
+            raise CapReached("The caps on this request leave no call to make.")
+        return self.affords(calls)
+
+    async def ask(self, calls: Sequence[Asking]) -> list[Outcome]:
+        """Make *calls* at once and return how they ended, in order."""
+        outcomes = await ask_each(calls, until=self.until)
+        for outcome in outcomes:
+            self.note_time(outcome)
+        return outcomes
+
+    def asking(
+        self, calls: Sequence[Asking]
+    ) -> AbstractAsyncContextManager[AsyncIterator[Answered]]:
+        """Make *calls* at once; see ``fanout.asking``. Each end goes to ``sift``."""
+        return asking(calls, until=self.until)
+
+    def sift(self, place: int, outcome: Outcome) -> Draw:
+        """Return the draw at *place* as a candidate or an erasure."""
+        self.note_time(outcome)
+        return sift(place, outcome, self.checks, self.expected)
+
+    def note_time(self, outcome: Outcome) -> None:
+        """Remember if *outcome* says that the deadline has come."""
+        if isinstance(outcome, DeadlinePassed) and not self.late:
+            self.late = True
+            self.warn("deadline_reached", "The best answer so far is given.")
+
+    def warn(self, code: str, detail: str = "") -> None:
+        """Keep a warning for the client; one of each is enough."""
+        warned = Warned(code, detail)
+        if warned not in self._warned:
+            self._warned.append(warned)
+
+    def spread(self, temperature: float) -> Spread:
+        """Return what makes the draws of this attempt differ."""
+        return Spread(self.technique, self.seed, temperature)
+
+    def aside(self, member: Member, step: str) -> Aside:
+        """Return the technique's own question number *step*, to *member*."""
+        return Aside(self.request, member, self.fence, step)
+
+    def judge(self) -> Member:
+        """Return who judges; without a configured judge the model judges itself, with a warning."""
+        if self.channels.judge is None:
+            self.warn("self_judged", self.channels.primary.model)
+        return self.channels.judge or self.channels.primary
+
+    def critic(self) -> Member:
+        """Return who finds fault: the configured critic, or the model itself."""
+        return self.channels.critic or self.channels.primary
+
+    def warnings(self) -> Iterator[Event]:
+        """Yield the warnings that were not told yet."""
+        yield from self._warned[self._told :]
+        self._told = len(self._warned)
+
+    def refused(self, draws: Sequence[Draw]) -> Note:
+        """Return the note on *draws* that declined, and keep the warning."""
+        self.warn("refusal_kept", "A third or more of the draws declined.")
+        return Note("refusals", tally(draws))
+
+    def committed(self, reply: Reply) -> Iterator[Event]:
+        """Yield what is still to say, then *reply* as the answer."""
+        yield from self.warnings()
+        yield from unfold(reply)
+
+
+def begin(task: Task[OptionsT], channels: Channels, technique: str) -> Attempt:
+    """Return a new attempt at *task* by *technique*.
+
+    Raises:
+        RequestRejected: The request is no request of its dialect.
+    """
+    request = task.request.decoded()
+    own = request.sampling.seed
+    return Attempt(
+        technique,
+        Task(request, None, task.random, task.allowance, task.deadline),
+        channels,
+        expect(request),
+        Checks(request),
+        Fence(f"{task.random.getrandbits(64):016x}"),
+        task.random.getrandbits(31) if own is None else own,
+    )
+
+
+def progress(stage: str, **data: Json) -> Note:
+    """Return the note that tells a waiting client which *stage* begins."""
+    return Note("progress", {"stage": stage, **data})

@@ -1,0 +1,76 @@
+"""Draws answers in waves: what voting and selecting have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from techniques.core.errors import UpstreamFailed
+from techniques.core.fanout import Asking
+from techniques.core.request import Request
+from techniques.engines.attempt import Attempt
+from techniques.parts.candidates import Candidate, Draw, Erasure
+from techniques.parts.sampling import Spread
+
+
+@dataclass(slots=True)
+class Drawing:
+    """The draws of one attempt.
+
+    Attributes:
+        attempt: Whose draws they are.
+        request: What is asked each time.
+        spread: What differs between the draws.
+        most: The most draws that may be made.
+        everyone: Go round all models of the pool instead of asking only the first.
+        asked: How many draws were begun; those cut off as not needed any more are among them.
+        draws: Those that ended, as they ended.
+    """
+
+    attempt: Attempt
+    request: Request
+    spread: Spread
+    most: int
+    everyone: bool = False
+    asked: int = 0
+    draws: list[Draw] = field(default_factory=list)
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """The usable draws, by place."""
+        found = [draw for draw in self.draws if isinstance(draw, Candidate)]
+        return sorted(found, key=lambda candidate: candidate.place)
+
+    @property
+    def left(self) -> int:
+        """How many draws may still be begun."""
+        return 0 if self._hopeless() else self.most - self.asked
+
+    async def wave(self, count: int, decided: Callable[[], bool]) -> Sequence[Draw]:
+        """Make *count* more draws at once and return how they ended.
+
+        After each end *decided* is asked; once it holds, the draws still running are cut off.
+        """
+        before = len(self.draws)
+        calls = [self._call(place) for place in range(self.asked, self.asked + count)]
+        first, self.asked = self.asked, self.asked + count
+        async with self.attempt.asking(calls) as answers:
+            async for answered in answers:
+                self.draws.append(self.attempt.sift(first + answered.place, answered.outcome))
+                if decided():
+                    break
+        return self.draws[before:]
+
+    def _call(self, place: int) -> Asking:
+        channels = self.attempt.channels
+        member = channels.pool[place % len(channels.pool)] if self.everyone else channels.primary
+        return Asking(member, self.spread.draw(self.request, member, place))
+
+    def _hopeless(self) -> bool:
+        """Whether all draws so far failed in a way that asking again does not mend."""
+        return bool(self.draws) and all(
+            isinstance(draw, Erasure)
+            and isinstance(draw.error, UpstreamFailed)
+            and not draw.error.retryable
+            for draw in self.draws
+        )

@@ -1,0 +1,71 @@
+"""Asks a judge, and keeps count of the verdicts that cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from techniques.core.channel import Member
+from techniques.core.fanout import Asking, Outcome
+from techniques.core.reply import Reply
+from techniques.engines.attempt import Attempt
+from techniques.parts.candidates import Candidate
+from techniques.parts.judge import (
+    Side,
+    agreed,
+    preference_request,
+    read_preference,
+    read_score,
+    verdict_request,
+)
+
+
+async def scored(attempt: Attempt, candidates: Sequence[Candidate], unit: str) -> list[Candidate]:
+    """Return *candidates* with the judge's scores; None where it gave none in two tries.
+
+    The steps are *unit* and the place; the second tries, all made after the first, have ``r`` too.
+    """
+    judge = attempt.judge()
+    scores: dict[int, float | None] = {}
+    missing = list(candidates)
+    for tried in (unit, f"{unit}r"):
+        if not missing or attempt.affordable(len(missing)) < len(missing):
+            break
+        outcomes = await attempt.ask([_check(attempt, judge, one, tried) for one in missing])
+        read = [
+            (one, outcome, _score(outcome)) for one, outcome in zip(missing, outcomes, strict=True)
+        ]
+        scores |= {one.place: score for one, _, score in read}
+        missing = [
+            one for one, outcome, score in read if score is None and isinstance(outcome, Reply)
+        ]
+    for one in missing:
+        attempt.warn("judge_unparsable", f"{unit}{one.place}")
+    return [replace(one, score=scores.get(one.place)) for one in candidates]
+
+
+async def preferred(attempt: Attempt, first: Reply, second: Reply, step: str) -> Side:
+    """Return which reply the judge prefers in both orders, else ``tie``."""
+    judge = attempt.judge()
+    orders = ((first, second), (second, first))
+    calls = [
+        Asking(judge, preference_request(attempt.aside(judge, f"{step}{letter}"), *order))
+        for letter, order in zip("ab", orders, strict=True)
+    ]
+    as_given, swapped = [_side(outcome) for outcome in await attempt.ask(calls)]
+    if as_given is None or swapped is None:
+        attempt.warn("judge_unparsable", step)
+    return agreed(as_given, swapped)
+
+
+def _check(attempt: Attempt, judge: Member, candidate: Candidate, unit: str) -> Asking:
+    aside = attempt.aside(judge, f"{unit}{candidate.place}")
+    return Asking(judge, verdict_request(aside, candidate.reply))
+
+
+def _score(outcome: Outcome) -> float | None:
+    return read_score(outcome.text) if isinstance(outcome, Reply) else None
+
+
+def _side(outcome: Outcome) -> Side | None:
+    return read_preference(outcome.text) if isinstance(outcome, Reply) else None

@@ -1,0 +1,167 @@
+"""Voting: draw until the majority stands, then commit one of it, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Final
+
+from techniques.core.events import Event, Note
+from techniques.core.fanout import Asking
+from techniques.core.json import Json
+from techniques.core.reply import Reply
+from techniques.engines.attempt import Attempt, progress
+from techniques.engines.drawing import Drawing
+from techniques.engines.single import collapsed
+from techniques.parts.agree import Election, contenders, elect, labelled, lead, unsorted
+from techniques.parts.candidates import Candidate, declined, failure, tally, usable
+from techniques.parts.cue import cue, cued, uncued
+from techniques.parts.keys import keyed
+from techniques.parts.labels import labels_request, read_labels
+from techniques.parts.stopping import FIRST_WAVE, Lead, next_wave, share_interval
+
+_TRIES: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Voting:
+    """How to vote.
+
+    Attributes:
+        samples: The most draws.
+        temperature: That of all draws but the first.
+        threshold: How sure of the majority to be before stopping, None for quite sure.
+        everyone: Go round all models of the pool.
+        cue: A marked final line may be asked for.
+    """
+
+    samples: int
+    temperature: float
+    threshold: float | None
+    everyone: bool = False
+    cue: bool = True
+
+
+def vote(attempt: Attempt, settings: Voting) -> AsyncGenerator[Event, None]:
+    """Draw answers in waves and commit one that most of them agree with.
+
+    Raises:
+        CapReached: The caps leave no call to make.
+        GatewayError: No draw was usable; the failure that tells most.
+    """
+    alone = settings.samples == 1 or not attempt.enough(2)
+    return collapsed(attempt) if alone else _vote(attempt, settings)
+
+
+async def _vote(attempt: Attempt, settings: Voting) -> AsyncGenerator[Event, None]:
+    ballot = _Ballot(attempt, settings)
+    yield progress("sampling", most=settings.samples)
+    while count := ballot.next_wave():
+        await ballot.drawing.wave(count, lambda: ballot.lead().decided)
+        yield progress("sampled", done=len(ballot.drawing.draws), most=settings.samples)
+    draws = ballot.drawing.draws
+    reply = declined(draws)
+    if reply is None:
+        voters = ballot.voters()
+        if unsorted(voters):
+            yield progress("sorting", answers=len(voters))
+            voters = await _sorted(attempt, voters)
+        election = elect(voters, attempt.expected)
+        reply = ballot.shown(election)
+        yield Note("votes", _result(election, ballot.drawing))
+    else:
+        yield attempt.refused(draws)
+    for event in attempt.committed(reply):
+        yield event
+
+
+class _Ballot:
+    """The draws of a vote, and when there are enough of them."""
+
+    def __init__(self, attempt: Attempt, settings: Voting) -> None:
+        asks = cue(attempt.expected) if settings.cue else None
+        request = cued(attempt.request, asks) if asks else attempt.request
+        self._attempt = attempt
+        self._settings = settings
+        self._cued = asks is not None
+        self.drawing = Drawing(
+            attempt,
+            request,
+            attempt.spread(settings.temperature),
+            settings.samples,
+            settings.everyone,
+        )
+
+    def lead(self) -> Lead:
+        """Return how the vote stands, draws that are still running counted as still to come."""
+        expected = self._attempt.expected
+        levels = expected.kind == "tool" or not keyed(expected.text)
+        left = self._settings.samples - len(self.drawing.draws)
+        return lead(self.drawing.candidates, left, levels=levels)
+
+    def next_wave(self) -> int:
+        """Return how many draws to make next, 0 when the vote is over."""
+        left = self.drawing.left
+        if self.drawing.asked == 0:
+            count = min(FIRST_WAVE if left > FIRST_WAVE else 2, left)
+        else:
+            stands = self.lead()
+            threshold = self._settings.threshold
+            count = next_wave(Lead(stands.first, stands.second, left), threshold)
+        return self._attempt.affordable(count) if count else 0
+
+    def voters(self) -> list[Candidate]:
+        """Return who votes in the end.
+
+        Raises:
+            GatewayError: There is nobody.
+        """
+        draws = self.drawing.draws
+        candidates = usable(draws, strict=self._attempt.checks.strict)
+        if not candidates:
+            raise failure(draws)
+        return contenders(candidates)
+
+    def shown(self, election: Election) -> Reply:
+        """Return the chosen reply as the client is to see it."""
+        if not election.agreed:
+            detail = "No two answers agree, or as many agree on another."
+            self._attempt.warn("no_consensus", detail)
+        reply = election.chosen.reply
+        return uncued(reply) if self._cued else reply
+
+
+async def _sorted(attempt: Attempt, candidates: list[Candidate]) -> list[Candidate]:
+    """Return *candidates* keyed by what they conclude, as the model sees it.
+
+    If it cannot say, they keep their keys: then only answers of the same words agree.
+    """
+    order = [candidate for candidate in candidates if candidate.key and not candidate.refusal]
+    attempt.task.random.shuffle(order)
+    voter = attempt.channels.primary
+    for place in range(_TRIES):
+        if not attempt.affords(1):
+            break
+        request = labels_request(attempt.aside(voter, f"v{place}"), order)
+        (outcome,) = await attempt.ask([Asking(voter, request)])
+        labels = read_labels(outcome.text, order) if isinstance(outcome, Reply) else None
+        if labels is not None:
+            return labelled(candidates, labels)
+    attempt.warn("voter_unusable", "Only answers of the same words were counted as alike.")
+    return candidates
+
+
+def _result(election: Election, drawing: Drawing) -> dict[str, Json]:
+    voters = sum(election.counts)
+    low, high = share_interval(election.votes, voters) if voters else (0.0, 1.0)
+    return {
+        "for": election.votes,
+        "of": voters,
+        "counts": list(election.counts),
+        "share": election.votes / voters if voters else 0.0,
+        "low": low,
+        "high": high,
+        "chosen": election.chosen.place,
+        "asked": drawing.asked,
+        **tally(drawing.draws),
+    }
