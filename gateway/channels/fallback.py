@@ -17,13 +17,13 @@ _CALLERS_OWN = "rejected"
 class FallbackChannel:
     """Tries *members* in order, as long as nothing of an answer has been passed on.
 
-    *moved* is told of each failure that is answered by going on, with the name of the next model.
+    *moved* is told of each failure that is answered by going on, with the member that comes next.
     """
 
     def __init__(
         self,
         members: Sequence[Member],
-        moved: Callable[[Request, UpstreamFailed, str], None],
+        moved: Callable[[UpstreamFailed, Member], None],
     ) -> None:
         self._members = members
         self._moved = moved
@@ -42,5 +42,5 @@ class FallbackChannel:
             except UpstreamFailed as error:
                 if error.kind == _CALLERS_OWN:
                     raise
-                self._moved(request, error, following.model)
+                self._moved(error, following)
         return await stack.enter_async_context(last.open(request))

@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-
-import anyio
+from time import perf_counter
 
 from gateway.metering import estimate
 from gateway.metering.ledger import CallFinished, Ledger
@@ -38,7 +37,7 @@ _CANCELLED = ("cancelled", "client_disconnect")
 class _Seen:
     """What came by of one sub-call."""
 
-    started: float = field(default_factory=anyio.current_time)
+    started: float = field(default_factory=perf_counter)
     started_at: float = field(default_factory=lambda: datetime.now(UTC).timestamp())
     usage: Usage | None = None
     counted: bool = False
@@ -63,7 +62,9 @@ class MeteredChannel:
         seen = _Seen()
         try:
             async with self._inner.open(request) as events:
-                seen.first_s = anyio.current_time() - seen.started
+                seen.first_s = perf_counter() - seen.started
+                if request.role == "answer":
+                    self._ledger.answering = self._target
                 async with aclosing(self._watched(events, seen)) as watched:
                     yield watched
         except GatewayError as error:
@@ -114,7 +115,7 @@ class MeteredChannel:
                 cost_source="unknown" if self._price is None else "operator",
                 outcome=outcome,
                 started_at=seen.started_at,
-                seconds=anyio.current_time() - seen.started,
+                seconds=perf_counter() - seen.started,
                 first_s=seen.first_s,
             )
         )

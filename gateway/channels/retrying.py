@@ -42,7 +42,7 @@ class RetryingChannel:
         inner: Channel,
         policy: RetryPolicy,
         random: Random,
-        retried: Callable[[Request, UpstreamFailed], None],
+        retried: Callable[[UpstreamFailed], None],
     ) -> None:
         self._inner = inner
         self._policy = policy
@@ -63,7 +63,7 @@ class RetryingChannel:
                 wait = self._wait(attempt, error.retry_after)
                 if not error.retryable or not self._worth(wait):
                     raise
-                self._retried(request, error)
+                self._retried(error)
             await anyio.sleep(wait)
         return await stack.enter_async_context(self._inner.open(request))
 

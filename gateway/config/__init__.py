@@ -1,6 +1,13 @@
 """All configuration, read once at start; nothing else in the product reads the environment."""
 
-from gateway.config.load import ConfigError, Secrets, load, secrets
+from gateway.config.load import (
+    ConfigError,
+    Secrets,
+    hand_down,
+    handed_down,
+    load,
+    secrets,
+)
 from gateway.config.schema import (
     CapabilityConfig,
     CapsConfig,
@@ -25,6 +32,8 @@ __all__ = [
     "Secrets",
     "SimulatedConfig",
     "UpstreamConfig",
+    "hand_down",
+    "handed_down",
     "load",
     "secrets",
 ]

@@ -144,3 +144,23 @@ def _lines(error: ValidationError) -> Iterator[str]:
 def _named(loc: tuple[int | str, ...]) -> Iterator[str]:
     for part in loc:
         yield "lambda" if part == "lambda_" else str(part)
+
+
+_FILE = "LOCKGATE_CONFIG_FILE"
+_COUNTED = "PROMETHEUS_MULTIPROC_DIR"
+
+
+def hand_down(path: Path | None, counted: str) -> None:
+    """Tell worker processes, which are started from here, which file to load.
+
+    *counted* is the directory where their metrics are summed up; prometheus-client reads its
+    name from the environment.
+    """
+    os.environ[_FILE] = "" if path is None else str(path.resolve())
+    os.environ[_COUNTED] = counted
+
+
+def handed_down() -> Path | None:
+    """Return the file that this worker process is to load, None for the embedded defaults."""
+    name = os.environ.get(_FILE)
+    return Path(name) if name else None

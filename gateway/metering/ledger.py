@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 import structlog
 
+from gateway.upstream.provider import Target
 from pricing.cost import dollars
 from pricing.usage import Usage
 from techniques.core.events import Warned
@@ -44,11 +45,17 @@ class CallFinished:
 
 @dataclass(frozen=True, slots=True)
 class CallRetried:
-    """A failed sub-call is made again, or to another model if ``moved_to``."""
+    """A failed sub-call is made again, or with ``moved`` another model is tried."""
 
-    model: str
     kind: str
-    moved_to: str | None = None
+    moved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBegun:
+    """A client request has come; a ``RequestFinished`` follows."""
+
+    dialect: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ class RequestFinished:
     cancel_s: float | None
 
 
-Fact: TypeAlias = CallFinished | CallRetried | Warned | RequestFinished
+Fact: TypeAlias = CallFinished | CallRetried | Warned | RequestBegun | RequestFinished
 Meter: TypeAlias = Callable[[Fact], None]
 
 
@@ -91,13 +98,15 @@ class Ledger:
     """Collects a request's facts and hands each to the meters.
 
     A meter that fails cannot fail a request. ``client_left`` is set before the client's leaving
-    cancels what runs, so that the rows can tell it from other cancellations.
+    cancels what runs, so that the rows can tell it from other cancellations. ``answering`` is the
+    model of the last sub-call that began to answer as ``answer``.
     """
 
     meters: tuple[Meter, ...] = ()
     rows: list[CallFinished] = field(default_factory=list)
     warnings: list[Warned] = field(default_factory=list)
     client_left: bool = False
+    answering: Target | None = None
 
     def record(self, fact: Fact) -> None:
         """Keep *fact* and tell the meters."""

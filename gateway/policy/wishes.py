@@ -118,25 +118,30 @@ def _truth(name: str, value: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """How a wish's value is read, and what it means; ``in_effect`` False: read, but not acted on."""
+    """How a wish's value is read, and what it means.
+
+    With ``in_effect`` False, this version reads it but does not act on it.
+    """
 
     read: Reader
     meaning: str
     in_effect: bool = True
 
 
+_DAY_MS: Final = 86_400_000
+
 TABLE: Final[Mapping[str, Wish]] = {
     "technique": Wish(_word, "`none`, `auto` or the name of a technique"),
-    "params": Wish(_object, 'options of the technique, a JSON object such as `{"num_samples": 7}`'),
+    "params": Wish(_object, 'options of the technique: JSON such as `{"num_samples": 7}`'),
     "channels": Wish(_names, "models that the technique may draw from"),
     "judge": Wish(_word, "the model that judges candidates"),
     "critic": Wish(_word, "the model that criticises drafts"),
     "max-cost-usd": Wish(_amount, "dollars that the whole run may cost"),
     "max-calls": Wish(_whole(1, 10_000), "upstream calls that the whole run may make"),
-    "deadline-ms": Wish(_whole(1, 86_400_000), "milliseconds until an answer must stand"),
+    "deadline-ms": Wish(_whole(1, _DAY_MS), "milliseconds until an answer must stand"),
     "on-error": Wish(
         _choice("fallback_baseline", "raise"),
-        "what to do when a technique fails: `fallback_baseline` or `raise`",
+        "when a technique fails: `fallback_baseline` or `raise`",
     ),
     "fallbacks": Wish(_names, "models to try in order when the first is down"),
     "strict": Wish(_truth, "`1`: what would be lost in translation is an error"),
@@ -144,18 +149,26 @@ TABLE: Final[Mapping[str, Wish]] = {
     "run": Wish(_word, "names this run; also read from `Idempotency-Key`"),
     "tags": Wish(_word, "free words, kept with the request's record"),
     "expose": Wish(_choice("final"), "what a stream shows of a technique: `final`"),
-    "lambda": Wish(_amount, "the router's cost knob: 0 quality, 1 balanced, 5 frugal", in_effect=False),
-    "on-limit": Wish(_choice("hold", "suspend", "reject"), "what to do at a rate limit: `hold`, `suspend` or `reject`", in_effect=False),
-    "max-wait-ms": Wish(_whole(0, 86_400_000), "milliseconds to be held at a rate limit", in_effect=False),
+    "lambda": Wish(_amount, "the router's cost knob, 0 for quality", in_effect=False),
+    "on-limit": Wish(
+        _choice("hold", "suspend", "reject"),
+        "at a rate limit: `hold`, `suspend` or `reject`",
+        in_effect=False,
+    ),
+    "max-wait-ms": Wish(
+        _whole(0, _DAY_MS), "milliseconds to be held at a rate limit", in_effect=False
+    ),
     "priority": Wish(_whole(0, 9), "0 to 9, 0 first", in_effect=False),
-    "reuse": Wish(_choice("off", "read", "on", "refresh"), "use of stored answers: `off`, `read`, `on` or `refresh`", in_effect=False),
+    "reuse": Wish(
+        _choice("off", "read", "on", "refresh"),
+        "use of stored answers: `off`, `read`, `on`, `refresh`",
+        in_effect=False,
+    ),
     "reuse-ttl": Wish(_word, "how long a stored answer may be used", in_effect=False),
     "reuse-namespace": Wish(_word, "which stored answers may be used", in_effect=False),
 }
 
 _FIELDS: Final = frozenset(field.name for field in fields(Wishes))
-    n for n, (_, meaning) in TABLE.items() if "not in eff" in meaning
-)
 NOTHING: Final = Wishes()
 
 

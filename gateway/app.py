@@ -1,0 +1,76 @@
+"""The HTTP application: which path is served by what."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gateway.surfaces import operations
+from gateway.surfaces.completion import CompletionEndpoint
+from gateway.surfaces.count_tokens import CountTokensEndpoint
+from gateway.surfaces.models import ModelsEndpoint
+from gateway.wire.anthropic import AnthropicMessages
+from gateway.wire.dialect import Dialect
+from gateway.wire.openai_chat import OpenAIChat
+from gateway.wiring import Parts
+
+CHAT: Final[Dialect] = OpenAIChat()
+MESSAGES: Final[Dialect] = AnthropicMessages()
+DIALECTS: Final[Mapping[str, Dialect]] = {
+    "/v1/chat/completions": CHAT,
+    "/v1/messages": MESSAGES,
+}
+"""The dialect that is spoken at each path that a model answers."""
+
+
+class App:
+    """The application. *opened* gives its parts for as long as it runs."""
+
+    def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Parts]]) -> None:
+        self._opened = opened
+        self._completions: dict[str, ASGIApp] = {}
+        self._others: Starlette | None = None
+        self._lifespan = Starlette(lifespan=self._running)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or the lifespan of the process."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(scope, receive, send)
+            return
+        served = self._completions.get(scope["path"])
+        if served is not None and scope.get("method") == "POST":
+            await served(scope, receive, send)
+        else:
+            assert self._others is not None
+            await self._others(scope, receive, send)
+
+    @asynccontextmanager
+    async def _running(self, app: Starlette) -> AsyncGenerator[None, None]:
+        del app
+        async with self._opened() as parts:
+            self._completions = {
+                path: CompletionEndpoint(dialect, parts.front) for path, dialect in DIALECTS.items()
+            }
+            self._others = _others(parts)
+            yield
+
+
+def _others(parts: Parts) -> Starlette:
+    models = ModelsEndpoint(parts.catalogue, parts.front, (CHAT, MESSAGES))
+    count = CountTokensEndpoint(parts.front, MESSAGES)
+    return Starlette(
+        routes=[
+            Route("/v1/messages/count_tokens", count, methods=["POST"]),
+            Route("/v1/models", models.all),
+            Route("/v1/models/{name:path}", models.one),
+            Route("/healthz", operations.healthz),
+            Route("/readyz", operations.readyz),
+            Route("/metrics", operations.MetricsEndpoint(parts.collect, parts.metrics_token)),
+            Route("/admin/ledger", operations.LedgerEndpoint(parts.rows, parts.admin_token)),
+        ]
+    )

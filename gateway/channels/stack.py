@@ -1,0 +1,69 @@
+"""The order of the channels around a provider: the one place where it is decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random  # noqa: TID251 - the type; the dice come from the wiring
+
+from gateway.channels.admitted import AdmittedChannel
+from gateway.channels.capped import CappedChannel
+from gateway.channels.fallback import FallbackChannel
+from gateway.channels.hedged import HedgedChannel
+from gateway.channels.metered import MeteredChannel
+from gateway.channels.retrying import RetryingChannel, RetryPolicy
+from gateway.metering.caps import RunAllowance
+from gateway.metering.ledger import CallRetried, Ledger
+from gateway.policy.models import Model
+from gateway.upstream.http import HttpChannel, Patience
+from techniques.core.channel import Channel, Member
+from techniques.core.errors import UpstreamFailed
+from techniques.core.events import Warned
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Builds the channels of one run. ``allowance`` is None when the run has no caps."""
+
+    patience: Patience
+    retry: RetryPolicy
+    random: Random
+    ledger: Ledger
+    allowance: RunAllowance | None = None
+
+    def to(self, models: tuple[Model, ...]) -> Channel:
+        """Return the channel to the first of *models*, with the others to fall back on."""
+        if len(models) == 1:
+            return self._to_one(models[0])
+        return FallbackChannel([self._alone(str(i), m) for i, m in enumerate(models)], self._moved)
+
+    def member(self, name: str, models: tuple[Model, ...]) -> Member:
+        """Return the first of *models* as a technique sees it, under the id *name*."""
+        return replace(self._alone(name, models[0]), channel=self.to(models))
+
+    def _alone(self, name: str, model: Model) -> Member:
+        return Member(name, model.target.model, self._to_one(model), model.target.capabilities)
+
+    def _to_one(self, model: Model) -> Channel:
+        # Innermost first.
+        channel: Channel = HttpChannel(model.transport, model.provider, model.target, self.patience)
+        # each attempt is a row of its own, with its own price
+        channel = MeteredChannel(channel, model.target, model.price, self.ledger)
+        # an attempt that was not admitted is no row
+        channel = AdmittedChannel(channel)
+        # an attempt counts as a call of the run
+        if self.allowance is not None:
+            channel = CappedChannel(channel, self.allowance)
+        # tries again only what has not begun
+        if self.retry.retries:
+            channel = RetryingChannel(channel, self.retry, self.random, self._retried)
+        # a spare call has its own retries
+        if model.hedge_after_s is not None:
+            channel = HedgedChannel(channel, after=model.hedge_after_s)
+        return channel
+
+    def _retried(self, error: UpstreamFailed) -> None:
+        self.ledger.record(CallRetried(error.kind))
+
+    def _moved(self, error: UpstreamFailed, onward: Member) -> None:
+        self.ledger.record(CallRetried(error.kind, moved=True))
+        self.ledger.record(Warned("fallback", onward.model))

@@ -1,0 +1,233 @@
+"""Prometheus metrics. Labels come from the configuration and from fixed lists only.
+
+Families that OpenTelemetry's GenAI conventions name carry its names and buckets; the others begin
+with ``lockgate_``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from gateway.metering.ledger import (
+    CallFinished,
+    CallRetried,
+    Fact,
+    RequestBegun,
+    RequestFinished,
+)
+from techniques.core.events import Warned
+
+MetricT = TypeVar("MetricT", Counter, Gauge, Histogram)
+
+_SECONDS: Final = tuple(0.01 * 2**power for power in range(14))
+_FIRST: Final = (
+    0.001,
+    0.005,
+    0.01,
+    0.02,
+    0.04,
+    0.06,
+    0.08,
+    0.1,
+    0.25,
+    0.5,
+    0.75,
+    1,
+    2.5,
+    5,
+    7.5,
+    10,
+)
+_TOKENS: Final = tuple(float(4**power) for power in range(14))
+_OVERHEAD: Final = (0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25)
+_CALL: Final = ("gen_ai_request_model", "gen_ai_provider_name")
+
+OUTCOMES: Final = (
+    "success",
+    "client_disconnect",
+    "truncated",
+    "rejected",
+    "denied",
+    "deadline",
+    "unavailable",
+    "upstream_error",
+    "technique_error",
+    "internal_error",
+)
+"""How a request may end; each ends in exactly one of them."""
+
+
+class PrometheusMeter:
+    """Turns facts into metrics of *registry*."""
+
+    def __init__(self, registry: CollectorRegistry, models: Iterable[str]) -> None:
+        self._requests = Counter(
+            "lockgate_requests",
+            "Client requests by how they ended.",
+            ("dialect", "model", "technique", "outcome"),
+            registry=registry,
+        )
+        self._in_flight = Gauge(
+            "lockgate_requests_in_flight",
+            "Client requests being served.",
+            ("dialect",),
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self._duration = Histogram(
+            "gen_ai_server_request_duration_seconds",
+            "From a request's arrival to the end of its answer.",
+            ("gen_ai_request_model", "technique", "error_type"),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._first = Histogram(
+            "gen_ai_server_time_to_first_token_seconds",
+            "From a request's arrival to the first content of its answer.",
+            ("gen_ai_request_model", "technique"),
+            buckets=_FIRST,
+            registry=registry,
+        )
+        self._overhead = Histogram(
+            "lockgate_overhead_seconds",
+            "Time of the gateway's own before a call goes out, by phase.",
+            ("phase",),
+            buckets=_OVERHEAD,
+            registry=registry,
+        )
+        self._call_seconds = Histogram(
+            "gen_ai_client_operation_duration_seconds",
+            "One upstream call, from sending it to the end of its answer.",
+            (*_CALL, "error_type"),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._token_usage = Histogram(
+            "gen_ai_client_token_usage",
+            "Tokens of one upstream call.",
+            (*_CALL, "gen_ai_token_type"),
+            buckets=_TOKENS,
+            registry=registry,
+        )
+        self._tokens = Counter(
+            "lockgate_tokens",
+            "Tokens used, by type; cache and reasoning are parts of input and output.",
+            ("model", "provider", "type"),
+            registry=registry,
+        )
+        self._cost = Counter(
+            "lockgate_cost_usd",
+            "US dollars spent, where the price is known.",
+            ("model", "provider", "role", "source"),
+            registry=registry,
+        )
+        self._attempts = Counter(
+            "lockgate_upstream_attempts",
+            "Upstream calls by how they ended.",
+            ("model", "provider", "outcome"),
+            registry=registry,
+        )
+        self._retries = Counter(
+            "lockgate_retries",
+            "Failed upstream calls that were followed by another.",
+            ("kind", "next"),
+            registry=registry,
+        )
+        self._estimated = Counter(
+            "lockgate_usage_estimated",
+            "Upstream calls whose tokens had to be guessed.",
+            ("model", "provider"),
+            registry=registry,
+        )
+        self._truncated = Counter(
+            "lockgate_truncations",
+            "Answers that broke after they had begun.",
+            ("dialect",),
+            registry=registry,
+        )
+        self._disconnects = Counter(
+            "lockgate_disconnects",
+            "Clients that left before their answer was complete.",
+            ("dialect",),
+            registry=registry,
+        )
+        self._cancel = Histogram(
+            "lockgate_cancel_seconds",
+            "From a client's leaving to everything of its request being closed.",
+            registry=registry,
+            buckets=_OVERHEAD,
+        )
+        self._technique_calls = Histogram(
+            "lockgate_technique_calls",
+            "Upstream calls of one run of a technique.",
+            ("technique",),
+            buckets=(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 32, 64),
+            registry=registry,
+        )
+        self._warnings = Counter(
+            "lockgate_warnings", "Warnings by code.", ("code",), registry=registry
+        )
+        self._child: Any = lru_cache(4096)(_child)
+        for dialect in ("openai_chat", "anthropic"):
+            self._in_flight.labels(dialect)
+            for model in (*models, ""):
+                for outcome in OUTCOMES:  # a rate needs the zero before the first
+                    self._requests.labels(dialect, model, "none", outcome)
+
+    def __call__(self, fact: Fact) -> None:
+        """Count *fact*."""
+        match fact:
+            case CallFinished():
+                self._call(fact)
+            case RequestBegun():
+                self._child(self._in_flight, fact.dialect).inc()
+            case RequestFinished():
+                self._request(fact)
+            case Warned():
+                self._child(self._warnings, fact.code).inc()
+            case CallRetried():
+                step = "model" if fact.moved else "attempt"
+                self._child(self._retries, fact.kind, step).inc()
+
+    def _call(self, fact: CallFinished) -> None:
+        where = (fact.model, fact.provider)
+        failed = "" if fact.outcome == "ok" else fact.outcome
+        self._child(self._attempts, *where, fact.outcome).inc()
+        self._child(self._call_seconds, *where, failed).observe(fact.seconds)
+        usage = fact.usage
+        if usage.total_tokens:
+            self._child(self._token_usage, *where, "input").observe(usage.input_tokens)
+            self._child(self._token_usage, *where, "output").observe(usage.output_tokens)
+        for kind in ("input", "output", "cache_read", "cache_write", "reasoning"):
+            if count := getattr(usage, f"{kind}_tokens"):
+                self._child(self._tokens, *where, kind).inc(count)
+        if fact.cost:
+            self._child(self._cost, *where, fact.role, fact.cost_source).inc(fact.cost / 1e12)
+        if fact.estimated:
+            self._child(self._estimated, *where).inc()
+
+    def _request(self, fact: RequestFinished) -> None:
+        self._child(self._in_flight, fact.dialect).dec()
+        labels = (fact.dialect, fact.model, fact.technique, fact.outcome)
+        self._child(self._requests, *labels).inc()
+        failed = "" if fact.outcome == "success" else fact.outcome
+        self._child(self._duration, fact.model, fact.technique, failed).observe(fact.seconds)
+        if fact.begun_s is not None:
+            self._child(self._first, fact.model, fact.technique).observe(fact.begun_s)
+        self._child(self._overhead, "decode").observe(fact.decode_s)
+        self._child(self._overhead, "plan").observe(fact.plan_s)
+        if fact.technique != "none":
+            self._child(self._technique_calls, fact.technique).observe(len(fact.rows))
+        if fact.outcome == "truncated":
+            self._child(self._truncated, fact.dialect).inc()
+        if fact.cancel_s is not None:
+            self._child(self._disconnects, fact.dialect).inc()
+            self._cancel.observe(fact.cancel_s)
+
+
+def _child(metric: MetricT, *labels: str) -> MetricT:
+    return metric.labels(*labels)

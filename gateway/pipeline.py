@@ -1,0 +1,134 @@
+"""The one way of a call from its plan to its events: each step has a module, here is the order."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from random import Random  # noqa: TID251 - this is where a request's dice are seeded
+
+import anyio
+
+from gateway.channels.rescued import rescued
+from gateway.channels.retrying import RetryPolicy
+from gateway.channels.stack import Stack
+from gateway.metering.caps import RunAllowance
+from gateway.metering.ledger import Ledger
+from gateway.planning.plan import Plan, Planner
+from gateway.policy.keys import Caller
+from gateway.policy.wishes import Wishes
+from gateway.upstream.http import Patience
+from gateway.wire.dialect import Call
+from techniques.core.channel import Channel, Channels, TechniqueChannel
+from techniques.core.errors import DeadlinePassed
+from techniques.core.events import Event
+from techniques.core.json import NOTHING
+from techniques.core.request import Request
+from techniques.core.task import Task, Unlimited
+
+_MARGIN_S = 0.25
+"""How long before the deadline a technique stops waiting, so that its answer can still be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call, who makes it, and what came with it.
+
+    ``headers`` are those that the provider may see; ``attempted`` is how often the client has
+    already tried (its SDK counts).
+    """
+
+    call: Call
+    caller: Caller
+    wishes: Wishes
+    headers: Mapping[str, str] = NOTHING
+    attempted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What lives as long as the process."""
+
+    planner: Planner
+    patience: Patience
+    retry: RetryPolicy
+    random: Random = field(default_factory=Random)
+
+    def plan(self, asked: Asked) -> Plan:
+        """Return what to do; see ``Planner.plan``."""
+        return self.planner.plan(asked.call, asked.caller, asked.wishes)
+
+    @asynccontextmanager
+    async def answer(
+        self, asked: Asked, plan: Plan, ledger: Ledger
+    ) -> AsyncGenerator[AsyncIterator[Event], None]:
+        """Carry out *plan* and write the facts to *ledger*.
+
+        Raises:
+            GatewayError: It failed, on entering or later.
+        """
+        for warning in plan.warnings:
+            ledger.record(warning)
+        if plan.deadline_s is None:
+            async with self._opened(asked, plan, ledger, None) as events:
+                yield events
+            return
+        deadline = anyio.current_time() + plan.deadline_s
+        try:
+            with anyio.fail_after(plan.deadline_s):
+                async with self._opened(asked, plan, ledger, deadline) as events:
+                    yield events
+        except TimeoutError as error:
+            raise DeadlinePassed(f"No answer within {plan.deadline_s:g} seconds.") from error
+
+    @asynccontextmanager
+    async def _opened(
+        self, asked: Asked, plan: Plan, ledger: Ledger, deadline: float | None
+    ) -> AsyncGenerator[AsyncIterator[Event], None]:
+        stack = self._stack(asked, plan, ledger)
+        request = Request(
+            model=plan.model.target.model,
+            stream=asked.call.streamed,
+            strict=plan.strict,
+            headers=asked.headers,
+            relay=asked.call.relay,
+        )
+        if plan.card is None:
+            channel: Channel = stack.to(plan.models)
+        else:
+            request = request.decoded()
+            channel = self._technique(plan, request, stack, deadline)
+        async with channel.open(request) as events:
+            yield events
+
+    def _stack(self, asked: Asked, plan: Plan, ledger: Ledger) -> Stack:
+        wishes = asked.wishes
+        capped = plan.card or wishes.max_calls is not None or wishes.max_cost_usd is not None
+        retry = self.retry
+        if asked.attempted:
+            retry = replace(retry, retries=max(retry.retries - asked.attempted, 0))
+        allowance = RunAllowance(plan.caps, ledger) if capped else None
+        return Stack(self.patience, retry, self.random, ledger, allowance)
+
+    def _technique(
+        self, plan: Plan, request: Request, stack: Stack, deadline: float | None
+    ) -> Channel:
+        assert plan.card is not None
+        primary = stack.member("0", plan.models)
+        others = enumerate(plan.pool[1:], 1)
+        channels = Channels(
+            primary,
+            (primary, *(stack.member(str(place), (model,)) for place, model in others)),
+            stack.member("judge", (plan.judge,)) if plan.judge else None,
+            stack.member("critic", (plan.critic,)) if plan.critic else None,
+        )
+        seed = request.sampling.seed
+        task = Task(
+            request,
+            plan.options,
+            Random(self.random.getrandbits(64) if seed is None else seed),
+            stack.allowance or Unlimited(),
+            deadline and deadline - _MARGIN_S,
+        )
+        run = rescued(plan.card.run) if plan.rescue else plan.card.run
+        return TechniqueChannel(run, task, channels)

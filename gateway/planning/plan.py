@@ -1,0 +1,229 @@
+"""What will be done for a call: decided before anything is sent, from values alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from pydantic import BaseModel, ValidationError
+
+from gateway.metering.caps import Caps
+from gateway.policy.keys import Caller
+from gateway.policy.models import Catalogue, Model
+from gateway.policy.wishes import PREFIX, Wishes
+from gateway.wire.dialect import Call
+from pricing.price import PICO
+from techniques.core.errors import Denied, RequestRejected
+from techniques.core.events import Warned
+from techniques.core.json import Json
+from techniques.core.registry import Card
+
+NONE = "none"
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will be done for a call, and why.
+
+    ``card`` and ``options`` are None when no technique runs. ``models`` are the one that answers
+    and its fallbacks, ``pool`` those a technique may draw from (the first is ``models[0]``).
+    ``deadline_s`` is from the moment the request came in. ``why`` names what decided.
+    """
+
+    models: tuple[Model, ...]
+    card: Card | None = None
+    options: BaseModel | None = None
+    pool: tuple[Model, ...] = ()
+    judge: Model | None = None
+    critic: Model | None = None
+    caps: Caps = field(default_factory=Caps)
+    deadline_s: float | None = None
+    rescue: bool = True
+    strict: bool = False
+    why: str = "default"
+    warnings: tuple[Warned, ...] = ()
+
+    @property
+    def technique(self) -> str:
+        """The technique's name, ``none`` without one."""
+        return NONE if self.card is None else self.card.name
+
+    @property
+    def model(self) -> Model:
+        """The model that answers."""
+        return self.models[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What the configuration says for calls that wish for nothing."""
+
+    technique: str = NONE
+    judge: str | None = None
+    critic: str | None = None
+    options: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    caps: Caps = field(default_factory=Caps)
+    deadline_ms: int | None = None
+    rescue: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Makes plans from the configuration's models, the techniques' cards and the defaults."""
+
+    catalogue: Catalogue
+    cards: Mapping[str, Card]
+    defaults: Defaults
+
+    def plan(self, call: Call, caller: Caller, wishes: Wishes) -> Plan:
+        """Return what to do for *call*.
+
+        Raises:
+            RequestRejected: A wish names something that does not exist, or options out of range.
+            Denied: *caller* may not use the model or the technique.
+        """
+        slug, model = self._model(call.model)
+        asked, why = self._asked(slug, wishes)
+        card, masked = self._card(asked, call, caller)
+        names = wishes.fallbacks if wishes.fallbacks is not None else model.fallbacks
+        models = (model, *map(self.catalogue.find, names))
+        plan = Plan(
+            models=models,
+            card=card,
+            options=self._options(card, wishes) if card else None,
+            pool=self._pool(model, wishes),
+            judge=self._helper(wishes.judge, self.defaults.judge, model),
+            critic=self._helper(wishes.critic, self.defaults.critic, model),
+            caps=self._caps(caller, wishes),
+            deadline_s=self._deadline(caller, wishes),
+            rescue=self._rescue(wishes),
+            strict=bool(wishes.strict),
+            why=why,
+            warnings=(*masked, *_ignored(wishes)),
+        )
+        _check_allowed(plan, caller)
+        return plan
+
+    def permitted(self, name: str, caller: Caller) -> Model:
+        """Return the model that *name*, slug or plain, stands for, if *caller* may use it.
+
+        Raises:
+            UnknownModel: There is none.
+            Denied: *caller* may not use it.
+        """
+        _, model = self._model(name)
+        _check_model(model, caller)
+        return model
+
+    def _model(self, name: str) -> tuple[str | None, Model]:
+        """Return the technique that a slug ``TECHNIQUE/MODEL`` asks for, and the model."""
+        first, slash, rest = name.partition("/")
+        if slash and (first in self.cards or first in (NONE, AUTO)):
+            return first, self.catalogue.find(rest)
+        return None, self.catalogue.find(name)
+
+    def _asked(self, slug: str | None, wishes: Wishes) -> tuple[str, str]:
+        if wishes.technique is not None:
+            return wishes.technique, "asked for"
+        if slug is not None:
+            return slug, "model slug"
+        return self.defaults.technique, "default"
+
+    def _card(
+        self, name: str, call: Call, caller: Caller
+    ) -> tuple[Card | None, tuple[Warned, ...]]:
+        if name == AUTO:
+            name = self.defaults.technique
+        if name == NONE:
+            return None, ()
+        card = self.cards.get(name)
+        if card is None:
+            raise RequestRejected(
+                f"There is no technique {name[:64]!r}; there are none, auto, "
+                f"{', '.join(self.cards)}.",
+                code="unknown_technique",
+                param=f"{PREFIX}technique",
+            )
+        if caller.techniques is not None and name not in caller.techniques:
+            raise Denied(f"This key may not use the technique {name}.", param=f"{PREFIX}technique")
+        if call.n > 1:
+            return None, (Warned("technique_masked", f"{name}: n > 1"),)
+        return card, ()
+
+    def _options(self, card: Card, wishes: Wishes) -> BaseModel:
+        given = {**self.defaults.options.get(card.name, {}), **(wishes.params or {})}
+        try:
+            return card.options.model_validate(given)
+        except ValidationError as error:
+            _refuse_options(card, error)
+
+    def _pool(self, model: Model, wishes: Wishes) -> tuple[Model, ...]:
+        others = map(self.catalogue.find, wishes.channels or ())
+        return (model, *(other for other in others if other.name != model.name))
+
+    def _helper(self, asked: str | None, default: str | None, model: Model) -> Model | None:
+        if asked is not None:
+            return self.catalogue.find(asked)
+        if default is None:
+            return None
+        found = self.catalogue.find(default)
+        return None if found.simulated and not model.simulated else found
+
+    def _caps(self, caller: Caller, wishes: Wishes) -> Caps:
+        cost = None if wishes.max_cost_usd is None else int(wishes.max_cost_usd * PICO)
+        asked = Caps(wishes.max_calls, cost)
+        return asked.tighter(caller.caps).tighter(self.defaults.caps)
+
+    def _deadline(self, caller: Caller, wishes: Wishes) -> float | None:
+        given = (wishes.deadline_ms, caller.deadline_ms, self.defaults.deadline_ms)
+        return min((ms / 1000 for ms in given if ms is not None), default=None)
+
+    def _rescue(self, wishes: Wishes) -> bool:
+        if wishes.on_error is None:
+            return self.defaults.rescue
+        return wishes.on_error == "fallback_baseline"
+
+
+def _ignored(wishes: Wishes) -> Iterable[Warned]:
+    if wishes.strict and wishes.ignored:
+        raise RequestRejected(
+            f"{PREFIX}{wishes.ignored[0]} has no effect in this version.",
+            param=f"{PREFIX}{wishes.ignored[0]}",
+        )
+    return (Warned("not_in_effect", name) for name in wishes.ignored)
+
+
+def _check_allowed(plan: Plan, caller: Caller) -> None:
+    helpers = (plan.judge, plan.critic) if plan.card else ()
+    used = [*plan.models, *plan.pool[1:], *(model for model in helpers if model)]
+    for model in used:
+        _check_model(model, caller)
+
+
+def _check_model(model: Model, caller: Caller) -> None:
+    allowed = caller.models
+    if allowed is not None and model.name not in allowed and not _general(model, allowed):
+        raise Denied(f"This key may not use the model {model.name}.", param="model")
+    if caller.budgeted and model.price is None:
+        raise RequestRejected(
+            f"The price of {model.name} is not known, and this key has a budget.",
+            code="price_unknown",
+            param="model",
+        )
+
+
+def _general(model: Model, allowed: frozenset[str]) -> bool:
+    return any(name.endswith("*") and model.target.model.startswith(name[:-1]) for name in allowed)
+
+
+def _refuse_options(card: Card, error: ValidationError) -> NoReturn:
+    fault = error.errors(include_url=False, include_input=False)[0]
+    name = ".".join(map(str, fault["loc"]))
+    if fault["type"] == "extra_forbidden":
+        known = ", ".join(card.options.model_fields) or "none"
+        message = f"{card.name} has no option {name!r}; it has {known}."
+    else:
+        message = f"The option {name!r} of {card.name} is wrong: {fault['msg']}."
+    raise RequestRejected(message, code="invalid_option", param=f"{PREFIX}params")

@@ -1,0 +1,96 @@
+"""What is looked at before the gateway starts: everything a file can say that cannot work."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from gateway.config import Config, Secrets
+from gateway.upstream.aiohttp_transport import is_private
+from techniques import catalog
+from techniques.core.json import Json
+from techniques.core.registry import Card, load
+
+_WORDS = ("none", "auto")
+
+
+def faults(config: Config, secrets: Secrets) -> list[str]:
+    """Return what stops the start, a line each with its path."""
+    return [*_keys(config, secrets), *_addresses(config), *_techniques(config), *_empty(config)]
+
+
+def remarks(config: Config, secrets: Secrets) -> list[str]:
+    """Return what an operator should know, and that stops nothing."""
+    lines = [f"{path}: read, but not in effect in this version" for path in config.without_effect()]
+    lines += [
+        f"models.{model.name}: no price is known: calls are served with cost unknown"
+        for model in config.models
+        if model.price is None
+    ]
+    if secrets.admin_token is None:
+        lines.append("LOCKGATE_ADMIN_TOKEN is not set: the admin routes are closed")
+    return lines
+
+
+def _empty(config: Config) -> Iterator[str]:
+    if not config.models:
+        yield "models: there is none"
+
+
+def _keys(config: Config, secrets: Secrets) -> Iterator[str]:
+    if config.keys and not secrets.key_secret:
+        yield "keys: set LOCKGATE_KEY_SECRET, the secret that their hashes were made with"
+    if not config.keys and not _is_loopback(config.server.host):
+        yield (
+            f"server.host: without keys the gateway is open, and {config.server.host} can be "
+            "reached from other machines; add keys or use 127.0.0.1"
+        )
+
+
+def _addresses(config: Config) -> Iterator[str]:
+    for name, row in config.providers.items():
+        if row.simulated is not None:
+            continue
+        url = urlsplit(row.base_url)
+        if url.scheme not in ("http", "https") or not url.hostname:
+            yield f"providers.{name}.base_url: {row.base_url!r} is no http or https address"
+        elif not row.allow_private and (is_private(url.hostname) or _is_loopback(url.hostname)):
+            yield f"providers.{name}.base_url: a private address; set allow_private to mean it"
+
+
+def _techniques(config: Config) -> Iterator[str]:
+    cards = load(catalog)
+    stated = config.reliability
+    named = [("reliability.default", stated.default)]
+    named += [("reliability.techniques", name) for name in stated.techniques]
+    named += [
+        (f"keys.{key.name}.techniques", name)
+        for key in config.keys
+        for name in key.techniques or ()
+    ]
+    for path, name in named:
+        if name not in (*_WORDS, *cards):
+            yield f"{path}: there is no technique {name!r}"
+    for name in stated.techniques.keys() & cards.keys():
+        yield from _options(cards[name], stated.techniques[name])
+
+
+def _options(card: Card, options: Mapping[str, Json]) -> Iterator[str]:
+    try:
+        card.options.model_validate(options)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False, include_input=False):
+            at = ".".join(map(str, fault["loc"]))
+            yield f"reliability.techniques.{card.name}.{at}: {fault['msg']}"
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

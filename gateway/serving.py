@@ -1,0 +1,121 @@
+"""Runs the application under uvicorn, in one process or in several."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import socket
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import structlog
+import typer
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from gateway.app import App
+from gateway.config import Config, Secrets, hand_down, handed_down, load, secrets
+from gateway.pastes import pastes
+from gateway.wiring import Parts, running
+
+_BACKLOG = 4096
+
+
+def serve(config: Config, known: Secrets, path: Path | None) -> None:
+    """Serve *config*, which was loaded from *path*, until SIGTERM or SIGINT.
+
+    Open answers then have ``server.drain_s`` seconds to end.
+    """
+    set_up_logging()
+    several = config.server.workers > 1
+    with socket.socket(_family(config.server.host)) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((config.server.host, config.server.port))
+        except OSError as error:
+            typer.echo(f"error: server: {error.strerror}: {config.server.port}", err=True)
+            raise typer.Exit(2) from error
+        listening.set_inheritable(True)
+        _greet(config, listening.getsockname()[1])
+        if several:
+            _serve_many(config, path, listening)
+        else:
+            application = App(lambda: tuned(config, known))
+            uvicorn.Server(_uvicorn(config, application)).run(sockets=[listening])
+
+
+@asynccontextmanager
+async def tuned(
+    config: Config, known: Secrets, *, several: bool = False
+) -> AsyncGenerator[Parts, None]:
+    """Open the gateway's parts, with the collector told that what is there now will stay."""
+    async with running(config, known, several=several) as parts:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 50)
+        yield parts
+
+
+def worker() -> App:
+    """Return the application of one of several worker processes."""
+    set_up_logging()
+    loaded = load(handed_down())
+    return App(lambda: tuned(loaded, secrets(), several=True))
+
+
+def set_up_logging() -> None:
+    """Log to stderr: JSON lines, or for a person at a terminal readable ones."""
+    person = sys.stderr.isatty()
+    renderer = structlog.dev.ConsoleRenderer() if person else structlog.processors.JSONRenderer()
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def _serve_many(config: Config, path: Path | None, listening: socket.socket) -> None:
+    with TemporaryDirectory(prefix="lockgate-metrics-") as counted:
+        hand_down(path, counted)
+        settings = _uvicorn(config, "gateway.serving:worker", workers=config.server.workers)
+        Multiprocess(settings, sockets=[listening]).run()
+
+
+def _uvicorn(config: Config, application: App | str, workers: int = 1) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        factory=isinstance(application, str),
+        workers=workers,
+        loop="auto",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_level="warning",
+        backlog=_BACKLOG,
+        server_header=False,
+        timeout_graceful_shutdown=int(config.server.drain_s) or None,
+    )
+
+
+def _greet(config: Config, port: int) -> None:
+    host = config.server.host
+    shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host
+    address = f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+    typer.echo(f"listening on {address}")
+    typer.echo(pastes(address, config))
+    sys.stdout.flush()
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -1,0 +1,1 @@
+"""What the gateway serves over HTTP: one module a kind of path."""

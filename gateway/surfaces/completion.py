@@ -1,0 +1,243 @@
+"""Answers of models: from a request's bytes to its response, in one client dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Final
+from uuid import uuid4
+
+import structlog
+from starlette.types import Receive, Scope, Send
+
+from gateway.metering.ledger import Ledger, Meter, RequestBegun, RequestFinished
+from gateway.pipeline import Asked, Pipeline
+from gateway.planning.plan import Plan
+from gateway.policy import wishes as wishing
+from gateway.policy.keys import KeyRing, OpenDoor
+from gateway.surfaces.incoming import Gone, body_of, headers_of
+from gateway.surfaces.outcome import outcome_of
+from gateway.wire.body import parse
+from gateway.wire.dialect import Dialect, Summary
+from gateway.wire.respond import Exchange, Headers, encoded
+from techniques.core.errors import GatewayError
+from techniques.core.json import Json
+
+_FORWARDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "anthropic": ("anthropic-beta", "anthropic-version")
+}
+"""Client headers that a provider of the same dialect may see; no other leaves the gateway."""
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What the surfaces share: who may in, how large a body may be, where facts go."""
+
+    door: KeyRing | OpenDoor
+    pipeline: Pipeline
+    meters: tuple[Meter, ...]
+    max_body: int
+    keepalive_s: float
+
+
+@dataclass(slots=True)
+class _Visit:
+    """One request, as far as it has come."""
+
+    request_id: str
+    headers: Mapping[str, str]
+    ledger: Ledger
+    came: float = field(default_factory=perf_counter)
+    asked: Asked | None = None
+    plan: Plan | None = None
+    exchange: Exchange | None = None
+    error: GatewayError | None = None
+    bug: bool = False
+    status: int = 0
+    decoded: float = 0.0
+    planned: float = 0.0
+
+
+class CompletionEndpoint:
+    """``POST`` of one dialect's path, as an ASGI application."""
+
+    def __init__(self, dialect: Dialect, front: Front) -> None:
+        self._dialect = dialect
+        self._front = front
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        visit = _Visit(uuid4().hex, headers_of(scope), Ledger(self._front.meters))
+        visit.ledger.record(RequestBegun(self._dialect.name))
+        try:
+            await self._serve(visit, receive, send)
+        except Gone:
+            visit.ledger.client_left = True
+        except GatewayError as error:
+            visit.error = error
+        except Exception:  # noqa: BLE001 - the last resort: a bug must not cost more than its request
+            _log.exception("request.bug", request_id=visit.request_id)
+            visit.bug = True
+            visit.error = GatewayError("The gateway has failed.", code="internal_error")
+        await self._end(visit, send)
+
+    async def _serve(self, visit: _Visit, receive: Receive, send: Send) -> None:
+        front = self._front
+        caller = front.door.caller(visit.headers)
+        raw = await body_of(receive, visit.headers, front.max_body)
+        call = self._dialect.decode(parse(raw), raw)
+        visit.decoded = perf_counter()
+        visit.asked = Asked(
+            call,
+            caller,
+            wishing.read(visit.headers, call.wishes),
+            forwarded(visit.headers, self._dialect.name),
+            _attempted(visit.headers),
+        )
+        visit.plan = front.pipeline.plan(visit.asked)
+        visit.planned = perf_counter()
+        visit.exchange = self._exchange(visit, receive, send)
+        await visit.exchange.respond(
+            front.pipeline.answer(visit.asked, visit.plan, visit.ledger),
+            self._dialect.encoder(call, visit.request_id, call.model),
+            front.keepalive_s,
+        )
+
+    def _exchange(self, visit: _Visit, receive: Receive, send: Send) -> Exchange:
+        assert visit.asked is not None
+        return Exchange(
+            self._dialect,
+            visit.asked.call,
+            receive,
+            send,
+            visit.ledger,
+            lambda: _head(visit),
+            lambda: _summary(visit),
+        )
+
+    async def _end(self, visit: _Visit, send: Send) -> None:
+        """Send the failure, if one is left to send, and write down how it all ended."""
+        exchange = visit.exchange
+        if visit.error is not None:
+            visit.status = await self._fail(visit, visit.error, send)
+        elif exchange is not None:
+            visit.error = exchange.failure
+            visit.status = exchange.status or 499
+        visit.ledger.record(_finished(visit, self._dialect.name))
+
+    async def _fail(self, visit: _Visit, error: GatewayError, send: Send) -> int:
+        if visit.exchange is not None and visit.exchange.status is not None:
+            return visit.exchange.status  # too late for another
+        failure = self._dialect.failure(error)
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(failure.body)).encode()),
+            *encoded(failure.headers),
+            *_head(visit),
+        ]
+        status = failure.status
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": failure.body})
+        return status
+
+
+def forwarded(headers: Mapping[str, str], dialect: str) -> Mapping[str, str]:
+    """Return those of the client's *headers* that a provider of *dialect* may see."""
+    return {name: headers[name] for name in _FORWARDED.get(dialect, ()) if name in headers}
+
+
+def _attempted(headers: Mapping[str, str]) -> int:
+    count = headers.get("x-stainless-retry-count", "")
+    return int(count) if count.isdigit() and len(count) < 4 else 0
+
+
+def _head(visit: _Visit) -> Headers:
+    """Return the response headers, as far as things are known when they are sent."""
+    values: dict[str, str | None] = {
+        "x-lockgate-request-id": visit.request_id,
+        "x-request-id": visit.request_id,
+        "request-id": visit.request_id,
+    }
+    plan, ledger = visit.plan, visit.ledger
+    if plan is not None:
+        rows = ledger.rows
+        answered = ledger.answering or plan.model.target
+        values |= {
+            "x-lockgate-technique": plan.technique,
+            "x-lockgate-route": plan.why,
+            "x-lockgate-model": answered.name,
+            "x-lockgate-provider": answered.provider,
+            "x-lockgate-calls": str(len(rows)) if rows else None,
+            "x-lockgate-cost-usd": ledger.cost_usd() if rows else None,
+            "x-lockgate-cost-source": ledger.cost_source() if rows else None,
+            "x-lockgate-paused-ms": "0",
+            "x-lockgate-overhead-ms": f"{(visit.planned - visit.came) * 1000:.3f}",
+        }
+    if ledger.warnings:
+        values["x-lockgate-warnings"] = "; ".join(_warnings(ledger))
+    return encoded(values)
+
+
+def _warnings(ledger: Ledger) -> list[str]:
+    return [f"{w.code}: {w.detail}" if w.detail else w.code for w in ledger.warnings]
+
+
+def _summary(visit: _Visit) -> Summary:
+    ledger, plan = visit.ledger, visit.plan
+    assert plan is not None
+    trailer: dict[str, Json] | None = None
+    if plan.card is not None or _speaks_lockgate(visit) or len(ledger.rows) > 1:
+        answered = ledger.answering or plan.model.target
+        trailer = {
+            "request_id": visit.request_id,
+            "technique": plan.technique,
+            "model": answered.name,
+            "provider": answered.provider,
+            "calls": len(ledger.rows),
+            "cost_usd": ledger.cost_usd(),
+            "cost_source": ledger.cost_source(),
+            "paused_ms": 0,
+            "warnings": _warnings(ledger),
+        }
+    return Summary(
+        ledger.usage(), len(ledger.rows), ledger.cost_usd(), ledger.cost_source(), trailer
+    )
+
+
+def _speaks_lockgate(visit: _Visit) -> bool:
+    """Return whether the client asked for anything of ours; others get the provider's bytes."""
+    assert visit.asked is not None
+    return bool(visit.asked.call.wishes) or any(
+        name.startswith(wishing.PREFIX) for name in visit.headers
+    )
+
+
+def _finished(visit: _Visit, dialect: str) -> RequestFinished:
+    asked, plan, exchange, ledger = visit.asked, visit.plan, visit.exchange, visit.ledger
+    now = perf_counter()
+    wishes = asked.wishes if asked else wishing.NOTHING
+    begun = exchange.begun_at if exchange else None
+    return RequestFinished(
+        request_id=visit.request_id,
+        run=wishes.run or visit.request_id,
+        session=wishes.session,
+        tags=wishes.tags,
+        key=asked.caller.name if asked else None,
+        dialect=dialect,
+        model=plan.model.name if plan else "",
+        provider=plan.model.target.provider if plan else "",
+        technique=plan.technique if plan else "none",
+        streamed=asked.call.streamed if asked else False,
+        outcome=outcome_of(visit.error, left=ledger.client_left, bug=visit.bug),
+        status=visit.status,
+        rows=tuple(ledger.rows),
+        warnings=tuple(ledger.warnings),
+        seconds=now - visit.came,
+        begun_s=None if begun is None else begun - visit.came,
+        decode_s=max(visit.decoded - visit.came, 0.0),
+        plan_s=max(visit.planned - visit.decoded, 0.0),
+        cancel_s=now - exchange.left_at if exchange and exchange.left_at is not None else None,
+    )

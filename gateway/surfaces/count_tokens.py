@@ -1,0 +1,67 @@
+"""``POST /v1/messages/count_tokens``: the provider's own count where it has one, else a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import aclosing
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.policy.models import Model
+from gateway.surfaces.completion import Front, forwarded
+from gateway.surfaces.incoming import body_of, headers_of
+from gateway.upstream.providers.anthropic.count_tokens import count_tokens_call, read_count
+from gateway.wire.anthropic import count_tokens as counting
+from gateway.wire.body import parse
+from gateway.wire.dialect import Call, Dialect
+from techniques.core.errors import GatewayError, UpstreamFailed
+
+_ANTHROPIC = "anthropic"
+_MOST_BYTES = 64 * 1024
+_WAIT_S = 30.0
+
+
+class CountTokensEndpoint:
+    """Counts the input tokens of a Messages request."""
+
+    def __init__(self, front: Front, dialect: Dialect) -> None:
+        self._front = front
+        self._dialect = dialect
+
+    async def __call__(self, request: Request) -> Response:
+        """Serve one count."""
+        try:
+            tokens, source = await self._count(request)
+        except GatewayError as error:
+            failure = self._dialect.failure(error)
+            return Response(failure.body, failure.status, dict(failure.headers), "application/json")
+        headers = {"x-lockgate-count-source": source}
+        return Response(counting.encode_count(tokens), 200, headers, "application/json")
+
+    async def _count(self, request: Request) -> tuple[int, str]:
+        headers = headers_of(request.scope)
+        caller = self._front.door.caller(headers)
+        raw = await body_of(request.receive, headers, self._front.max_body)
+        call = counting.decode(parse(raw), raw)
+        model = self._front.pipeline.planner.permitted(call.model, caller)
+        if model.provider.dialect != _ANTHROPIC:
+            return counting.estimate(call.relay.decode()), "estimate"
+        return await self._asked(call, model, headers), "provider"
+
+    async def _asked(self, call: Call, model: Model, headers: Mapping[str, str]) -> int:
+        sent = count_tokens_call(call.relay, model.target, forwarded(headers, _ANTHROPIC))
+        try:
+            with anyio.fail_after(_WAIT_S):
+                async with model.transport.post(sent) as response:
+                    body = bytearray()
+                    async with aclosing(response.chunks()) as chunks:
+                        async for chunk in chunks:
+                            body += chunk[: _MOST_BYTES - len(body)]
+                    if response.status != 200:
+                        told = {name.lower(): value for name, value in response.headers.items()}
+                        raise model.provider.failure(response.status, told, bytes(body))
+        except TimeoutError as error:
+            raise UpstreamFailed("The provider did not count in time.", "timeout") from error
+        return read_count(bytes(body))

@@ -1,0 +1,45 @@
+"""What every surface reads of a request: headers, and a body of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.types import Receive, Scope
+
+from techniques.core.errors import GatewayError, TooLarge
+
+
+class Gone(GatewayError):
+    """The client left before its request was complete."""
+
+    default_code = "client_gone"
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """Return the headers, names in lower case; of a name that stands twice the last counts."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+async def body_of(receive: Receive, headers: Mapping[str, str], most: int) -> bytes:
+    """Return the body.
+
+    Raises:
+        TooLarge: It has more than *most* bytes; what is left of it is not read.
+        Gone: The client left.
+    """
+    declared = headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > most:
+        raise TooLarge(f"The body has {declared} bytes; at most {most} are taken.")
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Gone("The client left.")
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size > most:
+            raise TooLarge(f"The body has more than {most} bytes.")
+        parts.append(part)
+        if not message.get("more_body"):
+            return part if len(parts) == 1 else b"".join(parts)

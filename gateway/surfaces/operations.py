@@ -1,0 +1,78 @@
+"""What operators ask: is it alive, is it ready, its metrics, and the record of a request."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+
+import anyio
+import orjson
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.metering.meters.rows import RecentRows
+from techniques.core.json import JsonObject
+
+
+def healthz(request: Request) -> Response:
+    """Say that the process lives."""
+    del request
+    return _json({"status": "ok"})
+
+
+def readyz(request: Request) -> Response:
+    """Say that calls are taken."""
+    del request
+    return _json({"status": "ready"})
+
+
+class MetricsEndpoint:
+    """``GET /metrics``; with a *token*, for its bearer only."""
+
+    def __init__(self, collect: Callable[[], CollectorRegistry], token: str | None) -> None:
+        self._collect = collect
+        self._token = token
+
+    async def __call__(self, request: Request) -> Response:
+        """Serve the metrics in Prometheus's text format."""
+        if self._token is not None and not is_bearer(request, self._token):
+            return _json({"error": {"message": "This needs the metrics token."}}, 401)
+        text = await anyio.to_thread.run_sync(self._render)  # thousands of series take a while
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+    def _render(self) -> bytes:
+        return generate_latest(self._collect())
+
+
+class LedgerEndpoint:
+    """``GET /admin/ledger?request=ID``, for the bearer of the admin token."""
+
+    def __init__(self, rows: RecentRows, token: str | None) -> None:
+        self._rows = rows
+        self._token = token
+
+    async def __call__(self, request: Request) -> Response:
+        """Serve the rows of one request."""
+        if self._token is None:
+            message = "Set LOCKGATE_ADMIN_TOKEN to use the admin routes."
+            return _json({"error": {"message": message}}, 403)
+        if not is_bearer(request, self._token):
+            return _json({"error": {"message": "This needs the admin token."}}, 401)
+        request_id = request.query_params.get("request")
+        if not request_id:
+            return _json({"error": {"message": "Say which: ?request=ID"}}, 400)
+        return _json(
+            {"rows": self._rows.rows(request_id), "request": self._rows.request(request_id)}
+        )
+
+
+def is_bearer(request: Request, token: str) -> bool:
+    """Return whether *request* carries *token*, in constant time."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    same = hmac.compare_digest(given.strip().encode(), token.encode())
+    return same and scheme.lower() == "bearer"
+
+
+def _json(body: JsonObject, status: int = 200) -> Response:
+    return Response(orjson.dumps(body), status, media_type="application/json")

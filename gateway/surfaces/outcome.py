@@ -1,0 +1,37 @@
+"""How a request ended, in one word of a fixed list."""
+
+from __future__ import annotations
+
+from techniques.core.errors import (
+    DeadlinePassed,
+    Denied,
+    GatewayError,
+    RequestRejected,
+    StreamBroken,
+    TechniqueFailed,
+    Unavailable,
+    UpstreamFailed,
+)
+
+_BY_ERROR: tuple[tuple[type[GatewayError], str], ...] = (
+    (StreamBroken, "truncated"),
+    (UpstreamFailed, "upstream_error"),
+    (RequestRejected, "rejected"),
+    (Denied, "denied"),
+    (DeadlinePassed, "deadline"),
+    (Unavailable, "unavailable"),
+    (TechniqueFailed, "technique_error"),
+)
+
+
+def outcome_of(error: GatewayError | None, *, left: bool, bug: bool) -> str:
+    """Return the outcome of a request that ended with *error*, or without one."""
+    if left:
+        return "client_disconnect"
+    if error is None:
+        return "success"
+    if bug:
+        return "internal_error"
+    if isinstance(error, UpstreamFailed) and error.kind in ("rejected", "context_overflow"):
+        return "rejected"
+    return next((word for kind, word in _BY_ERROR if isinstance(error, kind)), "internal_error")

@@ -1,0 +1,143 @@
+"""Puts an answer on the wire, and nothing is left open when the client has gone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Final, TypeAlias
+
+import anyio
+from starlette.types import Receive, Send
+
+from gateway.metering.ledger import Ledger
+from gateway.wire.dialect import Call, Dialect, Encoder, Summary
+from techniques.core.errors import GatewayError
+from techniques.core.events import Event, Note, Relayed, Started, UsageReported, Warned
+from techniques.core.groups import task_group
+from techniques.core.reply import Fold
+
+Answer: TypeAlias = AbstractAsyncContextManager[AsyncIterator[Event]]
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+_JSON: Final = (b"content-type", b"application/json")
+_STREAM: Final = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),
+)
+_SILENT: Final = (Started, UsageReported, Note, Warned)
+"""Events that do not begin an answer: until another comes, a failure has its own status."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request's way back to its client: the socket, and what happened on it.
+
+    ``head`` and ``summary`` are asked for when they are needed: at the first byte, and at the end.
+    ``status`` is what was sent, None before. ``begun_at`` is when the answer began, ``left_at``
+    when the client was seen to leave (times of ``perf_counter``).
+    """
+
+    dialect: Dialect
+    call: Call
+    receive: Receive
+    send: Send
+    ledger: Ledger
+    head: Callable[[], Headers]
+    summary: Callable[[], Summary]
+    status: int | None = None
+    begun_at: float | None = None
+    left_at: float | None = None
+    failure: GatewayError | None = None
+    ended: bool = False
+    _last_write: float = field(default_factory=anyio.current_time)
+
+    async def respond(self, answer: Answer, encoder: Encoder, keepalive_s: float) -> None:
+        """Send *answer*; when the client hangs up, what runs for it is cancelled at once.
+
+        Raises:
+            GatewayError: The answer failed before anything was sent.
+        """
+        async with task_group() as group:
+            group.start_soon(self._watch, group.cancel_scope, encoder, keepalive_s)
+            if self.call.streamed:
+                await self._stream(answer, encoder)
+            else:
+                await self._whole(answer)
+            group.cancel_scope.cancel()
+
+    async def _watch(self, scope: anyio.CancelScope, encoder: Encoder, keepalive_s: float) -> None:
+        """Wait for the client to leave; keep a silent stream alive until then."""
+        quiet_s = keepalive_s if self.call.streamed else float("inf")
+        while not self.ended:
+            with anyio.CancelScope(deadline=self._last_write + quiet_s):
+                if (await self.receive())["type"] == "http.disconnect":
+                    self.left_at = perf_counter()
+                    self.ledger.client_left = True
+                    scope.cancel()
+                    return
+            if self.call.streamed and anyio.current_time() >= self._last_write + quiet_s:
+                await self._write(encoder.ping())
+
+    async def _whole(self, answer: Answer) -> None:
+        folded = Fold()
+        relayed: list[bytes] = []
+        async with answer as events:
+            async for event in events:
+                if isinstance(event, Relayed):
+                    relayed.append(event.raw)
+                else:
+                    folded.feed(event)
+        self.begun_at = perf_counter()
+        if relayed:
+            body = b"".join(relayed)
+        else:
+            body = self.dialect.whole(self.call, folded.reply(), self.summary())
+        await self._send_whole(200, body, [_JSON, *self.head()])
+
+    async def _stream(self, answer: Answer, encoder: Encoder) -> None:
+        held = b""  # a status that was not sent can still be another
+        try:
+            async with answer as events:
+                async for event in events:
+                    if self.begun_at is None and not isinstance(event, _SILENT):
+                        self.begun_at = perf_counter()
+                    held += encoder.feed(event)
+                    if held and (self.begun_at is not None or self.status is not None):
+                        await self._write(held)
+                        held = b""
+            last = encoder.end(self.summary())
+        except GatewayError as error:
+            if self.status is None:
+                raise
+            self.failure = error
+            last = encoder.fail(error)
+        await self._write(last)
+        self.ended = True
+        await self.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send_whole(self, status: int, body: bytes, headers: Headers) -> None:
+        self.status = status
+        headers.append((b"content-length", str(len(body)).encode()))
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+        self.ended = True
+        await self.send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def _write(self, data: bytes) -> None:
+        self._last_write = anyio.current_time()
+        if self.status is None:
+            self.status = 200
+            headers = [*_STREAM, *self.head()]
+            await self.send({"type": "http.response.start", "status": 200, "headers": headers})
+        await self.send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+def encoded(values: Mapping[str, str | None]) -> Headers:
+    """Return *values* as headers; those that are None are left out."""
+    return [
+        (name.encode(), value.encode("latin-1", "replace"))
+        for name, value in values.items()
+        if value is not None
+    ]

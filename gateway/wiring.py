@@ -1,0 +1,208 @@
+"""The composition root: the only module that knows every part, and who owns what."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.multiprocess import MultiProcessCollector
+from pydantic import SecretStr
+
+from gateway.channels.retrying import RetryPolicy
+from gateway.config import CapsConfig, Config, ModelConfig, ProviderConfig, Secrets
+from gateway.config.schema import KeyConfig, ThinkingConfig
+from gateway.metering.caps import Caps
+from gateway.metering.meters.log import log_request
+from gateway.metering.meters.prometheus import PrometheusMeter
+from gateway.metering.meters.rows import RecentRows
+from gateway.pipeline import Pipeline
+from gateway.planning.plan import Defaults, Planner
+from gateway.policy.keys import Caller, KeyRing, OpenDoor
+from gateway.policy.models import Catalogue, Model
+from gateway.surfaces.completion import Front
+from gateway.upstream import provider, providers
+from gateway.upstream.aiohttp_transport import AiohttpTransport, Endpoint
+from gateway.upstream.http import Patience
+from gateway.upstream.provider import Provider, Target
+from gateway.upstream.simulated.settings import Simulation
+from gateway.upstream.simulated.transport import SimulatedTransport
+from gateway.upstream.transport import Transport
+from pricing.price import PICO, Price, per_million
+from techniques import catalog
+from techniques.core.capabilities import Capabilities
+from techniques.core.registry import Card, load
+from techniques.core.request import ThinkingWish
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the application is made of."""
+
+    front: Front
+    catalogue: Catalogue
+    rows: RecentRows
+    collect: Callable[[], CollectorRegistry]
+    metrics_token: str | None
+    admin_token: str | None
+
+
+@asynccontextmanager
+async def running(
+    config: Config, secrets: Secrets, *, several: bool = False
+) -> AsyncGenerator[Parts, None]:
+    """Build everything *config* asks for; leaving closes it, last opened first.
+
+    *several* workers count into files that each of them can sum up.
+    """
+    dialects = provider.load(providers)
+    cards = load(catalog)
+    async with AsyncExitStack() as stack:
+        transports = {
+            name: await _transport(stack, row, dialects[row.dialect], config)
+            for name, row in config.providers.items()
+        }
+        catalogue = Catalogue(_model(row, config, dialects, transports) for row in config.models)
+        registry = CollectorRegistry()
+        rows = RecentRows()
+        meters = (PrometheusMeter(registry, catalogue.labels()), rows, log_request)
+        front = Front(
+            door=_door(config, secrets),
+            pipeline=_pipeline(config, catalogue, cards),
+            meters=meters,
+            max_body=config.server.max_body,
+            keepalive_s=config.server.keepalive_s,
+        )
+        yield Parts(
+            front,
+            catalogue,
+            rows,
+            _summed if several else lambda: registry,
+            _revealed(config.metrics.token),
+            secrets.admin_token,
+        )
+
+
+def _summed() -> CollectorRegistry:
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)
+    return registry
+
+
+async def _transport(
+    stack: AsyncExitStack, row: ProviderConfig, codec: Provider, config: Config
+) -> Transport:
+    if row.simulated is not None:
+        return SimulatedTransport(Simulation(**row.simulated.model_dump()))
+    key = _revealed(row.api_key)
+    transport = AiohttpTransport(
+        Endpoint(
+            base_url=row.base_url,
+            headers={**row.headers, **(codec.authorization(key) if key else {})},
+            connect_s=config.upstream.connect_s,
+            pool=config.upstream.pool,
+            allow_private=row.allow_private,
+        )
+    )
+    stack.push_async_callback(transport.close)
+    return transport
+
+
+def _model(
+    row: ModelConfig,
+    config: Config,
+    dialects: Mapping[str, Provider],
+    transports: Mapping[str, Transport],
+) -> Model:
+    account = config.providers[row.provider]
+    return Model(
+        target=Target(
+            name=row.name,
+            provider=row.provider,
+            model=row.model or row.name,
+            capabilities=_capabilities(row),
+            thinking=_thinking(row.thinking),
+            split_thinking=row.think_tags == "split",
+        ),
+        provider=dialects[account.dialect],
+        transport=transports[row.provider],
+        price=_price(row),
+        fallbacks=row.fallbacks,
+        hedge_after_s=row.hedge_after_s,
+        simulated=account.simulated is not None,
+    )
+
+
+def _capabilities(row: ModelConfig) -> Capabilities:
+    stated = row.capabilities.model_dump(exclude={"reasoning"})
+    if row.capabilities.reasoning:
+        stated |= {"temperature": False, "max_completion_tokens": True}
+    return Capabilities(**stated)
+
+
+def _thinking(stated: str | ThinkingConfig | None) -> ThinkingWish | None:
+    match stated:
+        case None | "auto":
+            return None
+        case "off" | "on":
+            return ThinkingWish(stated)
+        case str():
+            return ThinkingWish(effort=stated)
+        case _:
+            return ThinkingWish(
+                "on" if stated.enabled else "off", stated.budget_tokens, stated.effort
+            )
+
+
+def _price(row: ModelConfig) -> Price | None:
+    if row.price is None:
+        return None
+    return per_million(row.price.model_dump(exclude={"image"}))
+
+
+def _door(config: Config, secrets: Secrets) -> KeyRing | OpenDoor:
+    if not config.keys:
+        return OpenDoor()
+    assert secrets.key_secret is not None, "checked when the configuration was"
+    return KeyRing(secrets.key_secret, ((key.hash, _caller(key)) for key in config.keys))
+
+
+def _caller(key: KeyConfig) -> Caller:
+    return Caller(
+        name=key.name,
+        models=None if key.models is None else frozenset(key.models),
+        techniques=None if key.techniques is None else frozenset(key.techniques),
+        caps=_caps(key.caps),
+        deadline_ms=key.caps.deadline_ms,
+        budgeted=key.budget is not None,
+        priority=key.priority,
+    )
+
+
+def _caps(stated: CapsConfig) -> Caps:
+    cost = stated.max_cost_usd
+    return Caps(stated.max_calls, None if cost is None else int(cost * PICO))
+
+
+def _pipeline(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) -> Pipeline:
+    stated = config.reliability
+    defaults = Defaults(
+        technique=stated.default,
+        judge=stated.judge,
+        critic=stated.critic,
+        options=stated.techniques,
+        caps=_caps(stated.caps),
+        deadline_ms=stated.caps.deadline_ms,
+        rescue=stated.on_error == "fallback_baseline",
+    )
+    upstream = config.upstream
+    return Pipeline(
+        Planner(catalogue, cards, defaults),
+        Patience(upstream.first_byte_s, upstream.idle_s),
+        RetryPolicy(upstream.retries, upstream.backoff_s, upstream.max_wait_s),
+    )
+
+
+def _revealed(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()
