@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import orjson
 
@@ -99,23 +99,19 @@ class Block:
             case _:
                 pass
 
-    def grow(self, delta: JsonObject) -> Iterator[Event]:
-        """Yield what *delta* adds to the block."""
+    def grow(self, delta: JsonObject) -> Iterable[Event]:
+        """Return what *delta* adds to the block."""
         match self.kind, delta.get("type"):
             case "text", "text_delta":
-                yield from _text(delta.get("text"))
+                return _text(delta.get("text"))
             case "tool_use", "input_json_delta":
-                yield from self._arguments(_string(delta.get("partial_json")))
+                return self._arguments(_string(delta.get("partial_json")))
             case "thinking", "thinking_delta":
                 thought = _string(delta.get("thinking"))
-                if thought:
-                    yield ThinkingDelta(thought)
-            case "thinking", "signature_delta":
-                self._signature += _string(delta.get("signature"))
-            case _, "input_json_delta":
-                self._json.append(_string(delta.get("partial_json")))
+                return (ThinkingDelta(thought),) if thought else ()
             case _:
-                self._grow_unknown(delta)
+                self._collect(delta)
+                return ()
 
     def stop(self) -> Iterator[Event]:
         """Yield what is known only when the block is complete."""
@@ -131,10 +127,20 @@ class Block:
             case _:
                 yield BlockAdded(Opaque("anthropic", self._whole()))
 
-    def _arguments(self, text: str) -> Iterator[Event]:
-        if text:
-            self._json.append(text)
-            yield ToolCallDelta(self._calls, text)
+    def _arguments(self, text: str) -> Iterable[Event]:
+        if not text:
+            return ()
+        self._json.append(text)
+        return (ToolCallDelta(self._calls, text),)
+
+    def _collect(self, delta: JsonObject) -> None:
+        match self.kind, delta.get("type"):
+            case "thinking", "signature_delta":
+                self._signature += _string(delta.get("signature"))
+            case _, "input_json_delta":
+                self._json.append(_string(delta.get("partial_json")))
+            case _:
+                self._grow_unknown(delta)
 
     def _grow_unknown(self, delta: JsonObject) -> None:
         if "citation" in delta:
@@ -171,11 +177,10 @@ class Content:
         self._calls += block.kind == "tool_use"
         yield from block.start()
 
-    def grow(self, index: Json, delta: Json) -> Iterator[Event]:
+    def grow(self, index: Json, delta: Json) -> Iterable[Event]:
         """Add *delta* to the block at *index*."""
         block = self._blocks.get(index)
-        if block is not None and isinstance(delta, dict):
-            yield from block.grow(delta)
+        return block.grow(delta) if block is not None and isinstance(delta, dict) else ()
 
     def stop(self, index: Json) -> Iterator[Event]:
         """End the block at *index*."""
@@ -188,6 +193,5 @@ def _string(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _text(value: Json) -> Iterator[Event]:
-    if isinstance(value, str) and value:
-        yield TextDelta(value)
+def _text(value: Json) -> Iterable[Event]:
+    return (TextDelta(value),) if isinstance(value, str) and value else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import orjson
 
@@ -48,18 +48,18 @@ class StreamReader:
                 raise broken_off()
             yield self._frame.finished()
 
-    def _read(self, event: SseEvent) -> Iterator[Event]:
+    def _read(self, event: SseEvent) -> Iterable[Event]:
         body = event_object(event, begun=self._begun)
         match body.get("type") or event.name:
             case "content_block_delta":
-                yield from self._content.grow(body.get("index"), body.get("delta"))
+                return self._content.grow(body.get("index"), body.get("delta"))
             case "content_block_start":
                 self._begun = True
-                yield from self._content.start(body.get("index"), body.get("content_block"))
+                return self._content.start(body.get("index"), body.get("content_block"))
             case "content_block_stop":
-                yield from self._content.stop(body.get("index"))
+                return self._content.stop(body.get("index"))
             case _:
-                yield from self._read_frame(event, body)
+                return self._read_frame(event, body)
 
     def _read_frame(self, event: SseEvent, body: JsonObject) -> Iterator[Event]:
         match body.get("type") or event.name:
