@@ -21,7 +21,7 @@ from gateway.upstream.simulated.schema import instance
 from gateway.upstream.simulated.settings import SimulatedModel
 from techniques.core.json import Json, JsonObject
 
-_OPENED = re.compile(r"<<([0-9a-f]{8,64}) ([^<>\n]{1,60})>>\n")
+_OPENED = re.compile(r"<<(\w{6,64}) ([^<>\n]{1,60})>>\n")
 _TURN = re.compile(r"^\[(system|developer|user|assistant|tool|tools offered)\]\n", re.MULTILINE)
 _NOT_APPLICABLE: Final = frozenset({"n02", "n03", "n06", "n07", "n14"})
 _REASONED: Final = frozenset({"n08", "n10"})
@@ -54,7 +54,7 @@ def draft(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft | None:
         return None
     wanted = asked.response_format.get("json_schema") or {}
     schema = wanted.get("schema")
-    fields = set((schema or {}).get("properties") or ()) or _named(asked.last_user)
+    fields = set((schema or {}).get("properties") or ()) or _named(asked.last_user, material)
     judge = next((play for field, play in _ROLES.items() if field in fields), None)
     if judge is None:
         return None
@@ -86,10 +86,11 @@ def _question(material: list[tuple[str, str]]) -> str:
     return said.strip()
 
 
-def _named(prompt: str) -> set[str]:
-    """Return the fields that *prompt* itself names, where no schema does."""
-    outside = prompt[: prompt.find("<<")]
-    return {field for field in _ROLES if re.search(rf"\b{field}\b", outside)}
+def _named(prompt: str, material: list[tuple[str, str]]) -> set[str]:
+    """Return the fields that *prompt* itself names outside the *material*, where no schema does."""
+    for _, text in material:
+        prompt = prompt.replace(text, "")
+    return {field for field in _ROLES if re.search(rf"\b{field}\b", prompt)}
 
 
 def _shaped(verdict: JsonObject, schema: Json, dice: Dice) -> Json:
