@@ -63,14 +63,16 @@ class App:
 def _others(parts: Parts) -> Starlette:
     models = ModelsEndpoint(parts.catalogue, parts.front, (CHAT, MESSAGES))
     count = CountTokensEndpoint(parts.front, MESSAGES)
+    metrics = operations.MetricsEndpoint(parts.collect, parts.metrics_token)
+    ledger = operations.LedgerEndpoint(parts.rows, parts.admin_token)
     return Starlette(
         routes=[
-            Route("/v1/messages/count_tokens", count, methods=["POST"]),
+            Route("/v1/messages/count_tokens", count.serve, methods=["POST"]),
             Route("/v1/models", models.all),
             Route("/v1/models/{name:path}", models.one),
             Route("/healthz", operations.healthz),
             Route("/readyz", operations.readyz),
-            Route("/metrics", operations.MetricsEndpoint(parts.collect, parts.metrics_token)),
-            Route("/admin/ledger", operations.LedgerEndpoint(parts.rows, parts.admin_token)),
+            Route("/metrics", metrics.serve),
+            Route("/admin/ledger", ledger.serve),
         ]
     )

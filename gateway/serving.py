@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import signal
 import socket
 import sys
 from collections.abc import AsyncGenerator
@@ -30,6 +31,8 @@ def serve(config: Config, known: Secrets, path: Path | None) -> None:
     Open answers then have ``server.drain_s`` seconds to end.
     """
     set_up_logging()
+    for told_to_stop in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it again at its end
+        signal.signal(told_to_stop, lambda _signal, _frame: sys.exit(0))
     several = config.server.workers > 1
     with socket.socket(_family(config.server.host)) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

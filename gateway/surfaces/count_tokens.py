@@ -30,7 +30,7 @@ class CountTokensEndpoint:
         self._front = front
         self._dialect = dialect
 
-    async def __call__(self, request: Request) -> Response:
+    async def serve(self, request: Request) -> Response:
         """Serve one count."""
         try:
             tokens, source = await self._count(request)

@@ -34,7 +34,7 @@ class MetricsEndpoint:
         self._collect = collect
         self._token = token
 
-    async def __call__(self, request: Request) -> Response:
+    async def serve(self, request: Request) -> Response:
         """Serve the metrics in Prometheus's text format."""
         if self._token is not None and not is_bearer(request, self._token):
             return _json({"error": {"message": "This needs the metrics token."}}, 401)
@@ -52,7 +52,7 @@ class LedgerEndpoint:
         self._rows = rows
         self._token = token
 
-    async def __call__(self, request: Request) -> Response:
+    async def serve(self, request: Request) -> Response:
         """Serve the rows of one request."""
         if self._token is None:
             message = "Set LOCKGATE_ADMIN_TOKEN to use the admin routes."
