@@ -49,6 +49,9 @@ class RelayedStream:
         """Yield the regular bytes of *chunk* in one piece, and what they tell."""
         if self._finished is not None:
             return
+        if self._sse.empty and self._started is not None and _is_all_plain(chunk):
+            yield Relayed(chunk)
+            return
         try:
             for event in self._sse.feed(chunk):
                 self._take(event)
@@ -84,28 +87,10 @@ class RelayedStream:
         except ValueError:
             self._take_odd(event, data)
             return
-        if event.name is None and self._is_plain(chunk):
+        if self._started is not None and event.name is None and _is_plain(chunk):
             self._out.append(event.raw)
         else:
             self._take_chunk(event, chunk, mended=False)
-
-    def _is_plain(self, chunk: Json) -> bool:
-        """Return whether *chunk* is regular and says nothing that must be noted."""
-        if type(chunk) is not dict or self._started is None or "error" in chunk:
-            return False
-        choices = chunk.get("choices")
-        if type(choices) is not list or len(choices) != 1 or chunk.get("usage") is not None:
-            return False
-        choice = choices[0]
-        if type(choice) is not dict or choice.get("finish_reason") is not None:
-            return False
-        delta = choice.get("delta")
-        return (
-            type(delta) is dict
-            and "tool_calls" not in delta
-            and "function_call" not in delta
-            and "index" in choice
-        )
 
     def _take_odd(self, event: SseEvent, data: bytes) -> None:
         if data.strip() == b"[DONE]":
@@ -217,3 +202,34 @@ class RelayedWhole:
 
 def _frame(chunk: JsonObject) -> bytes:
     return b"data: " + orjson.dumps(chunk) + b"\n\n"
+
+
+def _is_all_plain(data: bytes) -> bool:
+    """Return whether *data* is nothing but whole events in the usual form, all plain."""
+    if not data.endswith(b"\n\n") or b"\r" in data:
+        return False
+    try:
+        for event in data[:-2].split(b"\n\n"):
+            if event[:6] != b"data: " or not _is_plain(orjson.loads(event[6:])):
+                return False
+    except ValueError:
+        return False
+    return True
+
+
+def _is_plain(chunk: Json) -> bool:
+    """Return whether *chunk* is regular and says nothing that must be noted."""
+    if type(chunk) is not dict or "error" in chunk or chunk.get("usage") is not None:
+        return False
+    choices = chunk.get("choices")
+    if type(choices) is not list or len(choices) != 1 or type(choices[0]) is not dict:
+        return False
+    choice = choices[0]
+    delta = choice.get("delta")
+    return (
+        type(delta) is dict
+        and choice.get("finish_reason") is None
+        and "tool_calls" not in delta
+        and "function_call" not in delta
+        and type(choice.get("index")) is int
+    )

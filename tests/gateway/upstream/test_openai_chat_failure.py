@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.upstream.redact import redact
+from gateway.upstream.retry_after import delay_in, retry_after
+from tests.gateway.upstream.openai_chat_bytes import OPENAI
+
+NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC).timestamp()
+KEY = "sk-proj-Ab12Cd34Ef56Gh78"
+
+
+def failed(status: int, body: Any, **headers: str) -> Any:
+    raw = body if isinstance(body, bytes) else orjson.dumps(body)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return OPENAI.failure(status, named, raw)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "retryable"),
+    [
+        (400, "rejected", False),
+        (401, "authentication", False),
+        (402, "quota", False),
+        (403, "rejected", False),
+        (404, "rejected", False),
+        (408, "timeout", True),
+        (409, "server", True),
+        (413, "rejected", False),
+        (422, "rejected", False),
+        (429, "rate_limited", True),
+        (500, "server", True),
+        (502, "server", True),
+        (503, "overloaded", True),
+        (504, "timeout", True),
+        (520, "server", True),
+        (522, "server", True),
+        (524, "timeout", True),
+        (529, "overloaded", True),
+        (301, "rejected", False),
+    ],
+)
+def test_each_status_has_its_kind_ret_04(status: int, kind: str, *, retryable: bool) -> None:
+    error = failed(status, {"error": {"message": "x", "type": "t", "code": None}})
+
+    assert (error.kind, error.retryable, error.said.status) == (kind, retryable, status)
+
+
+@pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
+def test_a_used_up_account_is_not_a_rate_limit_ret_01(code: str) -> None:
+    error = failed(429, {"error": {"message": "quota used up", "type": code, "code": code}})
+
+    assert (error.kind, error.retryable, error.code) == ("quota", False, code)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "maximum context length is 10", "code": "context_length_exceeded"},
+        {"message": "This model's maximum context length is 4096 tokens."},
+        {"message": "prompt is too long: 210000 tokens > 200000 maximum"},
+        {"message": "prompt too long; exceeded max context length by 9 tokens"},
+        {"message": "the request exceeds the available context size, try increasing it"},
+        {
+            "message": "The total length of all messages is too long.",
+            "type": "too_many_prompt_tokens",
+        },
+        {"message": "The input token count (2000000) exceeds the maximum number of tokens allowed"},
+        {"message": "Please reduce the length of the messages or completion."},
+    ],
+)
+def test_a_request_beyond_the_context_is_told_by_its_words_ret_03(error: dict[str, str]) -> None:
+    failure = failed(400, {"error": error})
+
+    assert (failure.kind, failure.retryable) == ("context_overflow", False)
+    assert failure.message == error["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "code"),
+    [
+        ({"error": {"message": "a", "code": "c"}}, "a", "c"),
+        ({"message": "a"}, "a", None),
+        ({"detail": "a"}, "a", None),
+        ({"detail": [{"loc": ["body"], "msg": "bad"}]}, '[{"loc":["body"],"msg":"bad"}]', None),
+        ({"object": "error", "message": "a", "type": "t", "code": 400}, "a", None),
+        ({"code": "invalid-argument", "error": "a"}, "a", "invalid-argument"),
+        ({"error": ["a", "b"]}, "a", None),
+        ([{"error": {"message": "a", "code": 400, "status": "INVALID"}}], "a", None),
+        ({"errors": [{"message": "a", "code": 7003}]}, "a", None),
+        (
+            {
+                "error": {
+                    "message": "Host failed",
+                    "metadata": {"raw": '{"error":{"message":"busy"}}'},
+                }
+            },
+            "Host failed: busy",
+            None,
+        ),
+        (b"plain words", "plain words", None),
+    ],
+)
+def test_the_words_are_found_in_every_form_of_body(body: Any, message: str, code: str) -> None:
+    said = failed(422, body).said
+
+    assert (said.message, said.code) == (message, code)
+
+
+@pytest.mark.parametrize("body", [b"<html><h1>Bad</h1></html>", b"", b"x" * 100_000, b"[[[["])
+def test_a_document_is_no_message_ret_05(body: bytes) -> None:
+    error = failed(502, body)
+
+    assert error.message in {"HTTP 502 from the provider.", "[[[["}
+
+
+def test_a_wrong_key_is_told_apart_also_where_the_host_says_400() -> None:
+    body = {"code": "invalid-argument", "error": "Incorrect API key provided."}
+
+    assert failed(400, body).kind == "authentication"
+
+
+def test_no_key_is_repeated_sec_05() -> None:
+    error = failed(401, {"error": {"message": f"Incorrect API key provided: {KEY}."}})
+
+    assert KEY not in error.message + repr(error.said)
+
+
+@given(status=st.integers(300, 599), body=st.binary(max_size=200), value=st.text(max_size=20))
+def test_no_answer_makes_it_raise(status: int, body: bytes, value: str) -> None:
+    error = OPENAI.failure(status, {"retry-after": value, "retry-after-ms": value}, body)
+
+    assert error.retry_after is None or error.retry_after >= 0
+    assert len(error.message) <= 500
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["error", "message", "code", "metadata", "raw"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(body=JSON)
+def test_no_json_makes_it_raise(body: Any) -> None:
+    assert failed(500, {"error": body}).retryable in {True, False}
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after": "-4"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after-ms": "250", "retry-after": "3"}, 0.25),
+        ({"retry-after-ms": "0", "retry-after": "1"}, 1.0),
+        ({"retry-after-ms": "0"}, 0.0),
+        ({"retry-after": "Sun, 01 Mar 2026 12:00:30 GMT"}, 30.0),
+        ({"retry-after": "Sun, 01 Mar 2026 11:00:00 GMT"}, 0.0),
+        ({"retry-after": "Sun, 01 Mar 2026 12:00:30 -0000"}, 30.0),
+    ],
+)
+def test_the_wait_is_read_from_the_headers(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, NOW) == seconds
+
+
+def test_the_wait_is_read_from_the_body_where_no_header_has_it() -> None:
+    details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}]
+    body = {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": details}}
+
+    assert failed(429, body).retry_after == 34.0
+    assert failed(429, body, retry_after="2").retry_after == 2.0
+    assert delay_in("Please retry in 48.9s.") == 48.9
+
+
+@pytest.mark.parametrize(
+    "secret", [KEY, "gsk_abcdEFGH1234", "Bearer abc.def", "AIzaSyA1234567890abcd", "a1" * 20]
+)
+def test_what_looks_like_a_key_is_masked(secret: str) -> None:
+    assert redact(f"wrong key {secret}, sorry") in {
+        "wrong key ***, sorry",
+        "wrong key *** sorry",
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["The model `gpt-5` does not exist.", "maximum context length is 128000 tokens", "task"]
+)
+def test_plain_words_are_not_masked(text: str) -> None:
+    assert redact(text) == text
