@@ -73,7 +73,8 @@ class Exchange:
         quiet_s = keepalive_s if self.call.streamed else float("inf")
         while not self.ended:
             with anyio.CancelScope(deadline=self._last_write + quiet_s):
-                if (await self.receive())["type"] == "http.disconnect":
+                gone = (await self.receive())["type"] == "http.disconnect"
+                if gone and not self.ended:  # a response that is complete also reads as gone
                     self.left_at = perf_counter()
                     self.ledger.client_left = True
                     scope.cancel()
