@@ -77,6 +77,8 @@ class Server:
             for pid in reversed(list(self._pids())):
                 os.kill(pid, signal.SIGKILL)
             self.process.wait(10)
+        if self.process.stdout:
+            self.process.stdout.close()
 
     def cpu_s(self) -> float:
         """Return the seconds of CPU used so far by the process and its children."""

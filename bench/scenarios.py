@@ -100,14 +100,14 @@ def _padded(size: int) -> str:
     length = len(_QUESTION) + 200
     while length < size:
         pieces.append(f'{len(pieces)}. As a table says: "{length}", with\ttabs and\nlines.')
-        length += len(pieces[-1]) + 7
+        length += len(pieces[-1]) + 5
     return " ".join(pieces)
 
 
 def measure(scenario: Scenario, server: Server) -> Figures:
     """Run *scenario* against *server*."""
     cpu, waited = server.cpu_s(), server.waited_s()
-    said = _load(scenario, server.port)
+    said = load(scenario, server.port)
     cpu, waited = server.cpu_s() - cpu, server.waited_s() - waited
     own = server.name != "upstream"
     answered, deltas = max(said["ok"] + said["cut"], 1), said["deltas"]
@@ -133,7 +133,8 @@ def measure(scenario: Scenario, server: Server) -> Figures:
     )
 
 
-def _load(scenario: Scenario, port: int) -> JsonObject:
+def load(scenario: Scenario, port: int) -> JsonObject:
+    """Return what the load generator says of *scenario*, sent to *port*."""
     with tempfile.NamedTemporaryFile() as body:
         Path(body.name).write_bytes(scenario.call.body)
         command = [
