@@ -15,8 +15,8 @@ from bench.scenarios import KEY, MODELS
 _SECRET: Final = "bench-secret"
 _ROOT: Final = HERE.parent
 _GATEWAY: Final = (
-    f"env LOCKGATE_KEY_SECRET={_SECRET} BENCH_UPSTREAM_KEY=upstream-key {{bin}}/lockgate"
-    " serve -c {config}"
+    f"env LOCKGATE_KEY_SECRET={_SECRET} BENCH_UPSTREAM_KEY=upstream-key"
+    " {bin}/python -m gateway.cli serve -c {config}"
 )
 
 

@@ -68,7 +68,7 @@ async def peer(act: Callable[..., Awaitable[None]]) -> AsyncGenerator[Peer, None
 
 
 def playing(*steps: bytes | float, then: str = "keep") -> Callable[..., Awaitable[None]]:
-    """Return an act: bytes are flushed, numbers are waited, the end is keep, close, reset or hang."""
+    """Return an act: bytes are flushed, numbers waited; then keep, close, reset or hang."""
 
     async def act(it: Peer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for step in steps:

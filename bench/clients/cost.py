@@ -1,4 +1,4 @@
-"""What each client costs under the floor, in one interleaved run: ``python -m bench.clients.cost``."""
+"""What each client costs under the floor: ``python -m bench.clients.cost``, interleaved."""
 
 from __future__ import annotations
 

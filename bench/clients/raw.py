@@ -84,11 +84,19 @@ class _Connection(asyncio.Protocol):
                 await self.wait()
 
 
+def _take(idle: list[_Connection]) -> _Connection | None:
+    while idle:
+        connection = idle.pop()
+        if connection.open:
+            return connection
+    return None
+
+
 class RawClient:
     """Posts over connections that it keeps."""
 
     def __init__(self) -> None:
-        self._idle: dict[tuple[str, int], list[_Connection]] = {}
+        self._idle: dict[str, list[_Connection]] = {}
 
     @asynccontextmanager
     async def post(
@@ -96,22 +104,16 @@ class RawClient:
     ) -> AsyncGenerator[_Connection, None]:
         """Post *body*; a connection not read to the end is closed."""
         parts = urlsplit(url)
-        place = (parts.hostname or "", parts.port or 80)
-        idle = self._idle.setdefault(place, [])
-        connection = None
-        while idle and not connection:
-            last = idle.pop()
-            connection = last if last.open else None
+        idle = self._idle.setdefault(parts.netloc, [])
+        connection = _take(idle)
         if connection is None:
             loop = asyncio.get_running_loop()
+            place = parts.hostname, parts.port
             _, connection = await loop.create_connection(_Connection, *place)
         connection.reset()
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        connection.transport.write(
-            f"POST {parts.path} HTTP/1.1\r\nhost: {parts.netloc}\r\n{lines}"
-            f"content-length: {len(body)}\r\n\r\n".encode()
-            + body
-        )
+        head = f"POST {parts.path} HTTP/1.1\r\nhost: {parts.netloc}\r\n{lines}"
+        connection.transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
         try:
             while not connection.head:
                 if connection.error:
