@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from gateway.wire.anthropic import AnthropicMessages
+from gateway.wire.dialect import Call, Summary
+from pricing.usage import Usage
+from techniques.core.json import JsonObject
+from techniques.core.reply import Reply
+from techniques.core.request import (
+    Opaque,
+    RedactedThinking,
+    Relay,
+    Request,
+    Text,
+    Thinking,
+    ToolCall,
+)
+
+DIALECT = AnthropicMessages()
+CALL = Call("anthropic", "m", True, Relay("anthropic", b"", {}, lambda: Request("m")))  # noqa: FBT003
+BARE = Summary(Usage(7, 3), 1, None, "none")
+TRACED = Summary(Usage(700, 300, 90), 5, "0.0123", "list", {"calls": 5, "route": "a→b"})
+USED = Usage(
+    input_tokens=1731,
+    output_tokens=88,
+    cache_read_tokens=1200,
+    cache_write_tokens=380,
+    cache_write_1h_tokens=120,
+)
+BLOCK = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"q": "x"}}
+
+
+def test_a_whole_message_has_its_parts_as_blocks() -> None:
+    """ANT-03."""
+    parts = (
+        Thinking("", "c2ln"),
+        RedactedThinking("b3A="),
+        Text("x"),
+        Text(""),
+        Opaque("anthropic", BLOCK),
+        Opaque("openai_chat", {}),
+        ToolCall("t1", "f", '{"x": 1}'),
+    )
+    reply = Reply(parts, "tool_calls", None, USED, id="msg_9", model="claude-example-1")
+    message = orjson.loads(DIALECT.whole(CALL, reply, TRACED))
+
+    assert message["content"] == [
+        {"type": "thinking", "thinking": "", "signature": "c2ln"},
+        {"type": "redacted_thinking", "data": "b3A="},
+        {"type": "text", "text": "x"},
+        BLOCK,
+        {"type": "tool_use", "id": "t1", "name": "f", "input": {"x": 1}},
+    ]
+    assert (message["id"], message["type"], message["role"]) == ("msg_9", "message", "assistant")
+    assert message["model"] == "claude-example-1"
+    assert message["usage"]["input_tokens"] == 31
+    assert message["usage"]["lockgate"]["calls"] == 5
+
+
+def test_a_whole_message_may_be_empty() -> None:
+    """FLT-03."""
+    message = orjson.loads(DIALECT.whole(CALL, Reply((), "content_filter"), BARE))
+
+    assert (message["content"], message["stop_reason"]) == ([], "refusal")
+    assert message["id"].startswith("msg_")
+    assert message["usage"]["output_tokens"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        ("", {}),
+        ("{}", {}),
+        ('{"x": "', {"INVALID_JSON": '{"x": "'}),
+        ("[1]", {"INVALID_JSON": "[1]"}),
+    ],
+)
+def test_the_input_of_a_call_is_always_an_object(arguments: str, value: JsonObject) -> None:
+    """TOOL-05."""
+    reply = Reply((ToolCall("t1", "f", arguments),))
+
+    assert orjson.loads(DIALECT.whole(CALL, reply, BARE))["content"][0]["input"] == value
