@@ -32,13 +32,12 @@ async def scored(attempt: Attempt, candidates: Sequence[Candidate], unit: str) -
         if not missing or attempt.affordable(len(missing)) < len(missing):
             break
         outcomes = await attempt.ask([_check(attempt, judge, one, tried) for one in missing])
-        read = [
-            (one, outcome, _score(outcome)) for one, outcome in zip(missing, outcomes, strict=True)
-        ]
-        scores |= {one.place: score for one, _, score in read}
-        missing = [
-            one for one, outcome, score in read if score is None and isinstance(outcome, Reply)
-        ]
+        ended = dict(zip(missing, outcomes, strict=True))
+        scores |= {one.place: _score(outcome) for one, outcome in ended.items()}
+        failed = [one for one, outcome in ended.items() if not isinstance(outcome, Reply)]
+        if failed:
+            attempt.warn("judge_failed", f"{len(failed)} of {len(missing)}")
+        missing = [one for one in ended if scores[one.place] is None and one not in failed]
     for one in missing:
         attempt.warn("judge_unparsable", f"{unit}{one.place}")
     return [replace(one, score=scores.get(one.place)) for one in candidates]

@@ -12,12 +12,16 @@ from techniques.parts.transcript import Fence, pictures, transcript
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What such a question is for, how long its answer may be, and the JSON form of it."""
+    """What such a question is for, how long its answer may be, and the JSON form of it.
+
+    With ``looks`` the conversation's pictures go with it, to a model that can see.
+    """
 
     role: str
     most_tokens: int
     schema: JsonObject
     temperature: float = 0.0
+    looks: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +41,14 @@ class Aside:
         return self.fence.around("conversation", transcript(self.asked))
 
     def request(self, purpose: Purpose, *passages: str) -> Request:
-        """Return the request of *passages*, the conversation's pictures with it if they are seen.
+        """Return the request of *passages*.
 
         None of the client's settings belong to it, and the model is not to think at length. It is
         held to the JSON form where the model can be; elsewhere the words must do.
         """
         abilities = self.member.capabilities
         text = Text("\n\n".join((self.fence.notice, *passages)))
-        seen = pictures(self.asked) if abilities.vision else ()
+        seen = pictures(self.asked) if abilities.vision and purpose.looks else ()
         request = Request(
             self.member.model,
             (Message("user", (text, *seen)),),

@@ -54,5 +54,8 @@ Reply with a JSON object only: {{"labels": [...]}}, one whole number for each an
 shown, the same number for answers of one group."""
 
 _SORTING: Final = Purpose(
-    "voter", 256, object_schema({"labels": {"type": "array", "items": {"type": "integer"}}})
+    "voter",
+    256,
+    object_schema({"labels": {"type": "array", "items": {"type": "integer"}}}),
+    looks=False,
 )
