@@ -141,7 +141,7 @@ def test_no_answer_makes_it_raise(status: int, body: bytes, value: str) -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(max_size=8),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from(["error", "message", "code", "metadata", "raw"]), inner)

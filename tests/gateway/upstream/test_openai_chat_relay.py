@@ -61,15 +61,30 @@ def test_a_regular_whole_answer_is_relayed_byte_for_byte(cuts: list[int]) -> Non
 def test_the_regular_events_of_one_read_leave_in_one_piece() -> None:
     events = drain(relaying(), HELLO + STOP + DONE)
 
-    assert events == [Started("c1", "m"), Relayed(HELLO + STOP), Finished("stop", raw=DONE)]
+    assert events == [Started("c1", "m"), Relayed(HELLO + STOP, 5), Finished("stop", raw=DONE)]
 
 
-def test_bytes_before_the_first_choice_are_held_back_flt_01_sse_06() -> None:
+def test_bytes_before_the_answer_begins_are_held_back_flt_01_sse_06() -> None:
     reader = relaying()
-    comment, preamble = b": busy\n\n", frame({"id": "", "model": "", "choices": []})
+    before = b": busy\n\n" + frame({"id": "", "model": "", "choices": []}) + ROLE
+    first = chunk({"content": "Hi"})
 
-    assert not list(reader.feed(comment + preamble))
-    assert list(reader.feed(ROLE)) == [Started("c1", "m"), Relayed(comment + preamble + ROLE)]
+    assert not list(reader.feed(before))
+    assert list(reader.feed(first)) == [Started("c1", "m"), Relayed(before + first, 2)]
+
+
+def test_a_break_before_any_text_has_cost_nothing_ret_07() -> None:
+    events, _ = broken(relaying(), ROLE)
+
+    assert events == []
+
+
+def test_the_length_of_what_was_said_is_told_for_an_estimate_use_05() -> None:
+    named = {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}
+    data = HELLO + chunk({"reasoning": "why"}) + chunk({"tool_calls": [named]}) + STOP + DONE
+    events = drain(relaying(), data, range(len(data)))
+
+    assert sum(event.characters for event in events if isinstance(event, Relayed)) == 5 + 3 + 3
 
 
 def test_comments_pass_and_heartbeats_with_empty_data_do_not_sse_07() -> None:

@@ -80,4 +80,6 @@ def _clean(value: Json) -> Json:
         return [_clean(item) for item in value]
     if isinstance(value, dict):
         return {_clean(name): _clean(item) for name, item in value.items()}
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return None  # no writer of JSON takes it
     return None if value in {float("inf"), float("-inf")} else value

@@ -39,7 +39,9 @@ class RelayedStream:
         self._wanted = choices
         self._choices: defaultdict[int, Choice] = defaultdict(Choice)
         self._out: list[bytes] = []
+        self._characters = 0
         self._started: Started | None = None
+        self._speaking = False  # of what came before, a client is not told until it is
         self._told = False
         self._usage: Usage | None = None
         self._usage_chunk: SseEvent | JsonObject | None = None
@@ -49,9 +51,11 @@ class RelayedStream:
         """Yield the regular bytes of *chunk* in one piece, and what they tell."""
         if self._finished is not None:
             return
-        if self._sse.empty and self._started is not None and _is_all_plain(chunk):
-            yield Relayed(chunk)
-            return
+        if self._sse.empty and self._told:
+            characters = _all_plain(chunk)
+            if characters >= 0:
+                yield Relayed(chunk, characters)
+                return
         try:
             for event in self._sse.feed(chunk):
                 self._take(event)
@@ -87,7 +91,9 @@ class RelayedStream:
         except ValueError:
             self._take_odd(event, data)
             return
-        if self._started is not None and event.name is None and _is_plain(chunk):
+        characters = _plain(chunk) if self._speaking and event.name is None else -1
+        if characters >= 0:
+            self._characters += characters
             self._out.append(event.raw)
         else:
             self._take_chunk(event, chunk, mended=False)
@@ -125,6 +131,9 @@ class RelayedStream:
         for choice in choices:
             index = choice.get("index")
             mended |= self._choices[index if type(index) is int else 0].mend_delta(choice)
+            characters = _spoken(choice["delta"])
+            self._characters += characters
+            self._speaking |= characters > 0 or bool(choice["finish_reason"])
         if choices and self._started is None:
             self._started = Started(as_text(chunk.get("id")), as_text(chunk.get("model")))
         if chunk.get("usage") is not None:
@@ -157,13 +166,13 @@ class RelayedStream:
         self._finished = finished(self._reasons()[0], raw=raw)
 
     def _flush(self) -> Iterator[Event]:
-        if self._started is not None and self._out:
-            if not self._told:
+        if self._speaking and self._out:
+            if not self._told and self._started is not None:
                 self._told = True
                 yield self._started
-            raw = b"".join(self._out)
-            self._out.clear()
-            yield Relayed(raw)
+            raw, characters = b"".join(self._out), self._characters
+            self._out, self._characters = [], 0
+            yield Relayed(raw, characters)
         if self._usage is not None:
             usage, self._usage = self._usage, None
             yield UsageReported(usage)
@@ -188,13 +197,15 @@ class RelayedWhole:
         whole = read_whole(body)
         answer, mended = whole.value, whole.mended
         reasons: list[str] = []
+        characters = 0
         for choice in answer["choices"]:
             state = Choice()
             if isinstance(choice, dict):
                 mended |= state.mend_message(choice)
                 reasons.append(state.reason or "stop")
+                characters += _spoken(choice["message"])
         yield Started(as_text(answer.get("id")), as_text(answer.get("model")))
-        yield Relayed(orjson.dumps(answer) if mended else body)
+        yield Relayed(orjson.dumps(answer) if mended else body, characters)
         if usage := usage_of(answer.get("usage")):
             yield UsageReported(usage)
         yield finished(reasons[0])
@@ -204,32 +215,48 @@ def _frame(chunk: JsonObject) -> bytes:
     return b"data: " + orjson.dumps(chunk) + b"\n\n"
 
 
-def _is_all_plain(data: bytes) -> bool:
-    """Return whether *data* is nothing but whole events in the usual form, all plain."""
+def _all_plain(data: bytes) -> int:
+    """Return the characters said in *data*, -1 unless it is whole and plain events only."""
     if not data.endswith(b"\n\n") or b"\r" in data:
-        return False
+        return -1
+    characters = 0
     try:
         for event in data[:-2].split(b"\n\n"):
-            if event[:6] != b"data: " or not _is_plain(orjson.loads(event[6:])):
-                return False
+            said = _plain(orjson.loads(event[6:])) if event[:6] == b"data: " else -1
+            if said < 0:
+                return -1
+            characters += said
     except ValueError:
-        return False
-    return True
+        return -1
+    return characters
 
 
-def _is_plain(chunk: Json) -> bool:
-    """Return whether *chunk* is regular and says nothing that must be noted."""
+def _plain(chunk: Json) -> int:
+    """Return the characters said in *chunk*, -1 unless it is regular and says nothing else."""
     if type(chunk) is not dict or "error" in chunk or chunk.get("usage") is not None:
-        return False
+        return -1
     choices = chunk.get("choices")
     if type(choices) is not list or len(choices) != 1 or type(choices[0]) is not dict:
-        return False
+        return -1
     choice = choices[0]
     delta = choice.get("delta")
-    return (
-        type(delta) is dict
-        and choice.get("finish_reason") is None
-        and "tool_calls" not in delta
-        and "function_call" not in delta
-        and type(choice.get("index")) is int
-    )
+    if type(delta) is not dict or choice.get("finish_reason") is not None:
+        return -1
+    regular = "tool_calls" not in delta and "function_call" not in delta
+    return _words(delta) if regular and type(choice.get("index")) is int else -1
+
+
+def _words(delta: JsonObject) -> int:
+    characters = 0
+    for name, value in delta.items():
+        if type(value) is str and name != "role":
+            characters += len(value)
+    return characters
+
+
+def _spoken(delta: JsonObject) -> int:
+    """Return the characters of text, reasoning and calls in a delta or a message."""
+    functions = [call.get("function") for call in as_list(delta.get("tool_calls")) if call]
+    functions.append(delta.get("function_call"))
+    written = sum(_words(function) for function in functions if isinstance(function, dict))
+    return written + _words(delta)
