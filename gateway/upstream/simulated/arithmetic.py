@@ -22,7 +22,7 @@ _SPELLED = re.compile(
     rf"|(?P<one>{_NUMBER_WORD}))"
     r"(?P<hundred> hundred)?\b"
 )
-_NUM = r"\d+(?:\.\d+)?"
+_NUM = r"(?<![\d.])\d{1,15}(?:\.\d{1,9})?(?!\d)"
 _SIGNS = (
     (re.compile(r"(?<=\d),(?=\d{3}\b)"), ""),
     (re.compile(r"[\u00d7\u00b7\u2219]|(?<=\d)\s*x\s*(?=\d)"), "*"),
@@ -47,6 +47,7 @@ _RUN = re.compile(r"(?<![(\s-])[(\s-]*\d[\d\s.+*/^()-]*")
 _TOKEN = re.compile(rf"\s*({_NUM}|[-+*/^()])")
 _TIGHT = re.compile(r"\d+(?:[-/]\d+)+")
 _PREFIX = re.compile(r"(?:what is|what's|whats|calculate|compute|evaluate|solve)\s+")
+_LARGEST = 10**60
 _MOST = 200  # tokens; longer is no question of arithmetic
 
 
@@ -80,9 +81,10 @@ def evaluate(text: str) -> Fraction | None:
     if not any(token in "+-*/^" for token in tokens[1:]):
         return None
     try:
-        return _Reading(tokens).whole()
+        value = _Reading(tokens).whole()
     except (_Unreadable, ZeroDivisionError):
         return None
+    return value if abs(value.numerator) < _LARGEST and value.denominator < _LARGEST else None
 
 
 def _spelled(match: re.Match[str]) -> str:

@@ -122,16 +122,18 @@ _IS_CAPITAL = re.compile(
 )
 _COUNTRY_OF = re.compile(
     r"(?:which|what) country[^?]*?capital[^?]*?\b(?:is|called|named)\b ([a-z ]+?)\?"
-    r"|([a-z ]+?) is the capital(?: city)? of (?:which|what) country",
+    r"|\b([a-z]+(?: [a-z]+)?) is the capital(?: city)? of (?:which|what) country",
     re.IGNORECASE,
 )
 _SYMBOL_OF = re.compile(r"(?:chemical )?symbol (?:for|of) (?:the element )?([a-z]+)", re.IGNORECASE)
 _ELEMENT_OF = re.compile(r"element[^?]*symbol (?:is )?[\"']?([A-Z][a-z]?)\b")
 _FALSE_FRIENDS = 5
+_LONGEST = 400  # letters; a short question is not longer
 
 
 def find(question: str) -> Problem | None:
     """Return the problem that *question* poses, None if the table does not hold its answer."""
+    question = question[-_LONGEST:]
     for look in (_is_capital, _country, _capital, _symbol, _element, _planet, _single):
         if problem := look(question):
             return problem

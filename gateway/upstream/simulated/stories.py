@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from gateway.upstream.simulated.arithmetic import digits
 
+_LONGEST = 1500  # letters; of a longer text only the end is looked at
 _N = r"\$?(\d+(?:\.\d+)?)"
 _ASKS = re.compile(
     r"\bhow (?:many|much|far|long)\b|\bwhat (?:is|was) the (?:total|distance|cost|price)\b"
@@ -45,7 +46,7 @@ _CHANGE = re.compile(
 
 def find(text: str) -> Fraction | None:
     """Return the answer to the word problem *text*, None if it is none that is known."""
-    plain = digits(text).replace(",", "")
+    plain = digits(text[-_LONGEST:]).replace(",", "")
     if not _ASKS.search(plain):
         return None
     if match := _SPEED.search(plain):

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from gateway.upstream.simulated import arithmetic, solving, stories
+from gateway.upstream.simulated import arithmetic, solving
 from gateway.upstream.simulated.grading import is_right
 from gateway.upstream.simulated.settings import Simulation
 from gateway.upstream.simulated.transport import SimulatedTransport
@@ -64,7 +64,8 @@ def test_a_cue_for_the_last_line_is_no_part_of_the_question() -> None:
 def test_a_hostile_expression_is_given_up() -> None:
     assert arithmetic.evaluate("9^9^9^9") is None
     assert arithmetic.evaluate("(" * 500 + "1+1") is None
-    assert stories.find("How many? " + "1 shared among " * 200) is not None
+    assert arithmetic.evaluate("999999^20*" * 20 + "2") is None
+    assert arithmetic.find("7" * 4000) is None
 
 
 def test_options_that_cannot_be_solved_have_a_right_one_all_the_same() -> None:
