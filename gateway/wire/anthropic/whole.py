@@ -18,6 +18,8 @@ from techniques.core.request import (
     ToolCall,
 )
 
+_DEEP = 200  # orjson reads what is nested deeper than it can write, about 250
+
 
 def message_body(reply: Reply, summary: Summary, model: str, fallback_id: str) -> bytes:
     """Return the JSON of the message that *reply* is; its ``content`` may be empty."""
@@ -68,6 +70,8 @@ def arguments_object(text: str) -> JsonObject:
         return {}
     try:
         value: Json = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        if text.count("[") + text.count("{") > _DEEP:
+            orjson.dumps(value)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         value = None
     return value if isinstance(value, dict) else {"INVALID_JSON": text}

@@ -166,6 +166,7 @@ def test_call_ids_that_differ_stay_different(ids: set[str]) -> None:
         ('{"x": 1}', {"x": 1}),
         ('{"x": ', {"INVALID_JSON": '{"x": '}),
         ("[1]", {"INVALID_JSON": "[1]"}),
+        ('{"x":' * 300 + "1" + "}" * 300, {"INVALID_JSON": '{"x":' * 300 + "1" + "}" * 300}),
     ],
 )
 def test_arguments_are_sent_as_an_object(arguments: str, value: JsonObject) -> None:

@@ -158,6 +158,20 @@ def test_a_chunk_of_several_events_is_relayed_as_one() -> None:
     assert len(list(reader.feed(raw[begin + 200 : end]))) == 1
 
 
+@pytest.mark.parametrize("size", [60, 140, 1500])
+def test_relayed_text_is_measured_for_an_estimate_if_the_stream_is_cut(size: int) -> None:
+    """USE-07."""
+    deltas = frame("content_block_start", {"index": 0, "content_block": {"type": "text"}})
+    for word in ["word " * 20] * 10:
+        delta = {"type": "text_delta", "text": word}
+        deltas += frame("content_block_delta", {"index": 0, "delta": delta})
+    reader = relaying()
+    events = [*reader.feed(deltas[:size]), *reader.feed(deltas[size:])]
+    told = sum(event.characters for event in events if isinstance(event, Relayed))
+
+    assert told == pytest.approx(1000, rel=0.1)
+
+
 def test_nothing_is_relayed_before_the_content_begins() -> None:
     """ANT-06: start and pings are held back."""
     raw = stream("text")

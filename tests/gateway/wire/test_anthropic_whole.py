@@ -75,6 +75,7 @@ def test_a_whole_message_may_be_empty() -> None:
         ("{}", {}),
         ('{"x": "', {"INVALID_JSON": '{"x": "'}),
         ("[1]", {"INVALID_JSON": "[1]"}),
+        ('{"x":' * 300 + "1" + "}" * 300, {"INVALID_JSON": '{"x":' * 300 + "1" + "}" * 300}),
     ],
 )
 def test_the_input_of_a_call_is_always_an_object(arguments: str, value: JsonObject) -> None:

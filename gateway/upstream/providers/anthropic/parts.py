@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from binascii import Error as NotBase64
 from hashlib import sha256
 
 import orjson
@@ -28,6 +27,7 @@ from techniques.core.request import (
 )
 
 _DATA_URI = re.compile(r"data:([^;,]*)(?:;[^;,]*)*;base64,", re.IGNORECASE)
+_DEEP = 200  # orjson reads what is nested deeper than it can write, about 250
 _FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -49,7 +49,9 @@ def arguments_object(text: str) -> JsonObject:
         return {}
     try:
         value: Json = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        if text.count("[") + text.count("{") > _DEEP:
+            orjson.dumps(value)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         value = None
     return value if isinstance(value, dict) else {"INVALID_JSON": text}
 
@@ -175,5 +177,5 @@ class Parts:
 def _decoded(data: str) -> str:
     try:
         return b64decode(data).decode("utf-8", "replace")
-    except NotBase64:
+    except ValueError:
         refuse("file_data", "it is no base64")
