@@ -16,7 +16,7 @@ from bench.scenarios import Scenario, chat, measure
 
 _SETTLE_S: Final = 2.0
 _POOL_S: Final = 45.0
-_DELTAS: Final = 20
+_DELTAS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,12 @@ def _traffic(gateway: Server, requests: int) -> tuple[int, int]:
     plain = measure(Scenario("requests", chat(), 32, requests), gateway)
     streams = Scenario(
         "streams",
-        chat("bench-n20-g5", streamed=True),
+        chat("bench-n50-g20", streamed=True),
         connections=64,
         requests=max(requests // 10, 64),
         deltas=_DELTAS,
         abort_every=10,
-        abort_after=_DELTAS // 4,
+        abort_after=3,
     )
     streamed = measure(streams, gateway)
     return streamed.cut, plain.errors + streamed.errors

@@ -54,10 +54,11 @@ def speed_bars(rounds: Rounds) -> list[Bar]:
     """Return the bars on cost and latency. Each ratio is the median of the rounds' ratios."""
     cpu = _field("cpu_us")
     slow = _ratio(rounds, "d60c256", _field("latency_p99"))
-    rps = _middle(rounds, "c32", "rps")
+    cost = _middle(rounds, "c32", "cpu_us")
+    rps = 1e6 / cost if cost else None
     return [
         Bar("32 connections: CPU per request, times the floor", _ratio(rounds, "c32", cpu), 2.0),
-        Bar("32 connections: requests/s on one core", rps, 1500, at_least=True),
+        Bar("32 connections: requests/s that the CPU of one core allows", rps, 1500, at_least=True),
         Bar("32 KB bodies: CPU per request, times the floor", _ratio(rounds, "32k", cpu), 1.6),
         Bar("256 connections, 60 ms upstream: p99, times the floor", slow, 1.5),
         Bar("256 connections, 60 ms upstream: errors", _most(rounds, "d60c256"), 0),
@@ -118,6 +119,18 @@ def figures_table(rounds: Rounds) -> str:
         text = " | ".join("-" if cell is None else _short(cell) for cell in cells)
         lines.append(f"| {scenario} | {server} | {text} |")
     return "\n".join(lines)
+
+
+def disturbance(rounds: Rounds) -> float:
+    """Return for how long servers waited for their core at most, as a share of their CPU."""
+    return max(
+        (
+            median(f.waited for f in figures)
+            for (_, server), figures in rounds.items()
+            if server != "upstream"
+        ),
+        default=0.0,
+    )
 
 
 def write_between_markers(page: Path, text: str) -> None:

@@ -22,6 +22,7 @@ import orjson
 from bench.leaks import Leaks, measure_leaks
 from bench.report import (
     bars_table,
+    disturbance,
     figures_table,
     footprint_bars,
     speed_bars,
@@ -35,6 +36,9 @@ _PAGE: Final = HERE.parent / "docs" / "performance.md"
 _RESULTS: Final = HERE / "results"
 _SLOWER: Final = 16
 """LiteLLM gets a sixteenth of the requests, or its part would take longer than all the rest."""
+
+
+_DISTURBED: Final = 0.15
 
 
 @dataclass
@@ -137,10 +141,13 @@ def page(run: Run, *, quick: bool) -> str:
     bars = speed_bars(run.rounds) + footprint_bars(run.starts, run.leaks)
     when = datetime.now(UTC).strftime("%Y-%m-%d")
     kind = "A quick run" if quick else "A full run"
-    return (
+    waited = disturbance(run.rounds)
+    note = f" **The machine was busy** (waited {waited:.1f}): no latency here can be trusted."
+    head = (
         f"{kind} of {when}, CPython {platform.python_version()} on {platform.machine()} Linux;"
-        f" medians of the rounds.\n\n{bars_table(bars)}\n\n{figures_table(run.rounds)}"
+        f" medians of the rounds.{note if waited > _DISTURBED else ''}"
     )
+    return f"{head}\n\n{bars_table(bars)}\n\n{figures_table(run.rounds)}"
 
 
 def save(run: Run) -> Path:

@@ -20,7 +20,7 @@ _QUESTION: Final = (
     "What is the capital of France, and since when has it been the capital? Be brief."
 )
 _RULE: Final = "You are a helpful assistant who answers in one or two sentences."
-MODELS: Final = ("bench", "bench-d60", "bench-n50-g20", "bench-n200-g0", "bench-n20-g5")
+MODELS: Final = ("bench", "bench-d60", "bench-n50-g20", "bench-n200-g0")
 """The mock upstream reads delay, deltas and gap from the name of a model."""
 
 
