@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.upstream.provider import Target
+from gateway.upstream.providers.openai_chat import OpenAIChat as Upstream
+from gateway.wire.openai_chat import OpenAIChat
+
+MARK = {"type": "ephemeral"}
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+CALLED = {"id": "a1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+TURNS = st.lists(
+    st.sampled_from(
+        [
+            {"role": "system", "content": "S"},
+            {
+                "role": "developer",
+                "content": [{"type": "text", "text": "a", "cache_control": MARK}],
+            },
+            {"role": "user", "content": "hi", "name": "n"},
+            {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "new", "x": 1}]},
+            {"role": "assistant", "content": "ok", "reasoning_content": "why", "x_new": [1]},
+            {"role": "assistant", "content": "ok", "reasoning": "why"},
+            {"role": "assistant", "content": None, "tool_calls": [CALLED]},
+            {"role": "assistant", "content": None, "refusal": "no"},
+            {"role": "tool", "tool_call_id": "a1", "content": "r"},
+        ]
+    ),
+    min_size=1,
+    max_size=6,
+)
+FIELDS = st.fixed_dictionaries(
+    {},
+    optional={
+        "temperature": st.floats(0, 2),
+        "max_tokens": st.integers(1, 99),
+        "stop": st.lists(st.text(max_size=3), min_size=1, max_size=3),
+        "seed": st.integers(0, 99),
+        "logprobs": st.just(value=True),
+        "tools": st.just([{**TOOL, "cache_control": MARK}, {"type": "custom", "custom": {}}]),
+        "response_format": st.sampled_from(
+            [{"type": "json_object"}, {"type": "grammar", "g": "x"}]
+        ),
+        "reasoning_effort": st.sampled_from(["low", "high"]),
+        "metadata": st.dictionaries(st.text(max_size=3), st.text(max_size=3)),
+        "user": st.text(min_size=1, max_size=5),
+    },
+)
+
+
+@given(turns=TURNS, fields=FIELDS)
+def test_a_body_survives_the_way_through_the_neutral_form(
+    turns: list[Any], fields: dict[str, Any]
+) -> None:
+    body = {"model": "fast", "messages": turns, **fields}
+    neutral = OpenAIChat().decode(body, b"").relay.decode()
+
+    sent = orjson.loads(Upstream().encode(neutral, Target("fast", "host", "fast")).body)
+
+    assert sent == body
