@@ -1,22 +1,28 @@
-"""Sends a request to one model at one account, and gives back its answer as events."""
+"""Sends a request to one model at one account, and gives back its answer as events.
+
+The context managers here and in the channels above are written out and not made of generators:
+they are entered for every call, and that is a third of the gateway's own cost of a small one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
+from time import monotonic
+from types import TracebackType
 from typing import Final
 
 import anyio
 
-from gateway.upstream.provider import HttpCall, Provider, Reader, Target
+from gateway.upstream.provider import Provider, Reader, Target
 from gateway.upstream.transport import Response, Transport
+from techniques.core.channel import EventStream
 from techniques.core.errors import StreamBroken, UpstreamFailed
 from techniques.core.events import Event, Finished, Note, Started, UsageReported, Warned
 from techniques.core.request import Request
 
 _ERROR_BODY: Final = 64 * 1024
-_LINGER: Final = 0.25
+_LINGER_S: Final = 0.25
 _PREAMBLE: Final = (Started, UsageReported, Note, Warned)
 """Events that may come although the model has not said anything yet."""
 
@@ -29,137 +35,132 @@ class Patience:
     idle_s: float
 
 
+@dataclass(frozen=True, slots=True)
 class HttpChannel:
     """A model at a provider, as a channel."""
 
-    def __init__(
-        self, transport: Transport, provider: Provider, target: Target, patience: Patience
-    ) -> None:
-        self._transport = transport
-        self._provider = provider
-        self._target = target
-        self._patience = patience
+    transport: Transport
+    provider: Provider
+    target: Target
+    patience: Patience
 
-    @asynccontextmanager
-    async def open(self, request: Request) -> AsyncGenerator[AsyncIterator[Event], None]:
-        """Send *request*; a failure before the first content raises here."""
-        call = self._provider.encode(request, self._target)
-        async with AsyncExitStack() as stack:
-            try:
-                with anyio.fail_after(self._patience.first_byte_s):
-                    answer = await self._begin(stack, request, call)
-            except TimeoutError as error:
-                raise UpstreamFailed(
-                    "The provider did not begin to answer in time.", "timeout", retryable=True
-                ) from error
-            yield await stack.enter_async_context(aclosing(answer.events()))
-
-    async def _begin(self, stack: AsyncExitStack, request: Request, call: HttpCall) -> _Answer:
-        response = await stack.enter_async_context(self._transport.post(call))
-        if response.status != 200:
-            raise await self._failure(response)
-        streamed = response.headers.get("content-type", "").startswith("text/event-stream")
-        reader = self._provider.reader(request, self._target, streamed=streamed)
-        chunks = await stack.enter_async_context(aclosing(response.chunks()))
-        answer = _Answer(chunks, reader, list(call.warnings), self._patience.idle_s)
-        await answer.begin()
-        return answer
-
-    async def _failure(self, response: Response) -> UpstreamFailed:
-        body = bytearray()
-        async with aclosing(response.chunks()) as chunks:
-            async for chunk in chunks:
-                body += chunk
-                if len(body) > _ERROR_BODY:
-                    break
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return self._provider.failure(response.status, headers, bytes(body[:_ERROR_BODY]))
+    def open(self, request: Request) -> EventStream:
+        """Send *request*; a failure before the first content is raised on entering."""
+        return _Call(self, request)
 
 
-class _Answer:
-    """An answer that is being read: what came before the first content, then the rest."""
+class _Call:
+    """One call. Entering sends it and waits for the first content."""
 
-    def __init__(
-        self,
-        chunks: AsyncGenerator[bytes, None],
-        reader: Reader,
-        first: list[Event],
-        idle_s: float,
-    ) -> None:
-        self._chunks = chunks
-        self._reader = reader
-        self._first = first
-        self._idle_s = idle_s
+    __slots__ = ("_channel", "_ended", "_events", "_failure", "_first", "_reader", "_request", "_response")
+
+    _response: Response
+    _reader: Reader
+    _events: AsyncGenerator[Event, None]
+
+    def __init__(self, channel: HttpChannel, request: Request) -> None:
+        self._channel = channel
+        self._request = request
+        self._first: list[Event] = []
         self._ended = False
         self._failure: UpstreamFailed | None = None
 
-    async def begin(self) -> None:
-        """Read until the model has said something; what came up to then is kept.
+    async def __aenter__(self) -> AsyncGenerator[Event, None]:
+        channel = self._channel
+        call = channel.provider.encode(self._request, channel.target)
+        self._response = await channel.transport.post(call, channel.patience.first_byte_s)
+        try:
+            if self._response.status != 200:
+                raise await self._refusal()
+            self._first.extend(call.warnings)
+            await self._begin()
+        except BaseException:
+            self._response.close()
+            raise
+        self._events = self._rest()
+        return self._events
 
-        Raises:
-            UpstreamFailed: It failed before that.
-        """
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._events.aclose()
+        self._response.close()
+
+    async def _begin(self) -> None:
+        """Read until the model has said something; what came up to then is kept."""
+        channel = self._channel
+        streamed = self._response.headers.get("content-type", "").startswith("text/event-stream")
+        self._reader = channel.provider.reader(self._request, channel.target, streamed=streamed)
+        deadline = monotonic() + channel.patience.first_byte_s
         begun = False
         while not begun:
             try:
-                for event in self._read(await anext(self._chunks, None)):
+                for event in self._read(await self._response.read()):
                     self._first.append(event)
                     begun = begun or not isinstance(event, _PREAMBLE)
             except UpstreamFailed as error:
                 if not begun:
                     raise
                 self._failure = error  # it has its turn after what came before it
+            if not begun and monotonic() > deadline:
+                raise UpstreamFailed(
+                    "The provider did not begin to answer in time.", "timeout", retryable=True
+                )
 
-    async def events(self) -> AsyncGenerator[Event, None]:
+    async def _rest(self) -> AsyncGenerator[Event, None]:
         """Yield the events; ``Finished`` is held until the connection has been read to its end."""
         finished: Finished | None = None
+        for event in self._first:
+            if isinstance(event, Finished):
+                finished = event
+            else:
+                yield event
         try:
-            async with aclosing(self._events()) as events:
-                async for event in events:
+            if self._failure is not None:
+                raise self._failure
+            idle_s = self._channel.patience.idle_s
+            deadline = monotonic() + idle_s
+            if not self._ended:
+                self._response.allow_silence(idle_s)
+            while finished is None and not self._ended:
+                now = monotonic()
+                for event in self._read(await self._response.read()):
+                    deadline = now + idle_s  # comments alone do not keep an answer alive
                     if isinstance(event, Finished):
                         finished = event
                     else:
                         yield event
+                if monotonic() > deadline:
+                    raise UpstreamFailed("The provider fell silent in mid-answer.", "timeout")
         except UpstreamFailed as error:
             raise StreamBroken(error.message, error.kind, said=error.said) from error
         if finished is not None:
-            await self._drain()
+            if not self._ended:
+                await self._drain()
             yield finished
 
-    async def _events(self) -> AsyncGenerator[Event, None]:
-        for event in self._first:
-            yield event
-            if isinstance(event, Finished):
-                return
-        if self._failure:
-            raise self._failure
-        deadline = anyio.current_time() + self._idle_s
-        while not self._ended:
-            spoke = False
-            for event in self._read(await self._next(deadline)):
-                spoke = True
-                yield event
-                if isinstance(event, Finished):
-                    return
-            if spoke:  # comments alone do not keep an answer alive
-                deadline = anyio.current_time() + self._idle_s
-
-    def _read(self, chunk: bytes | None) -> Iterator[Event]:
-        if chunk is not None:
+    def _read(self, chunk: bytes) -> Iterator[Event]:
+        if chunk:
             return self._reader.feed(chunk)
         self._ended = True
         return self._reader.end()
 
-    async def _next(self, deadline: float) -> bytes | None:
-        with anyio.CancelScope(deadline=deadline):
-            return await anext(self._chunks, None)
-        raise UpstreamFailed("The provider fell silent in mid-answer.", "timeout")
-
     async def _drain(self) -> None:
         """Read what is left, so that the connection can be used again; but not for long."""
-        with anyio.move_on_after(_LINGER):
+        with anyio.move_on_after(_LINGER_S):
             while not self._ended:
                 try:
-                    self._ended = await anext(self._chunks, None) is None
+                    self._ended = not await self._response.read()
                 except UpstreamFailed:
                     return
+
+    async def _refusal(self) -> UpstreamFailed:
+        body = bytearray()
+        while len(body) < _ERROR_BODY and (chunk := await self._response.read()):
+            body += chunk
+        headers = {name.lower(): value for name, value in self._response.headers.items()}
+        provider = self._channel.provider
+        return provider.failure(self._response.status, headers, bytes(body[:_ERROR_BODY]))

@@ -8,7 +8,7 @@ configuration are shared, since each takes about a second to start.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ import pytest
 from techniques.core.json import Json
 from tests.conformance.stage import Stage
 from tests.fakes.gateway import Gateway, settings
-from tests.fakes.upstream import ScriptedUpstream
+from tests.fakes.upstream import ScriptedUpstream, dead_port
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,11 +31,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(30))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the end of the gateway's log with a failure."""
+    report = yield
+    stage = getattr(item, "funcargs", {}).get("stage")
+    if report.failed and isinstance(stage, Stage):
+        report.sections.append(("gateway", stage.gateway.log[-4000:]))
+    return report
+
+
 @dataclass
 class Gateways:
     """The gateways that run, by their changes to the usual configuration."""
 
     upstream: ScriptedUpstream
+    dead: int
     folders: pytest.TempPathFactory
     owned: ExitStack
     running: dict[str, Gateway] = field(default_factory=dict)
@@ -44,7 +57,7 @@ class Gateways:
         """Return a gateway with *changes*, started if there is none."""
         key = json.dumps(changes, sort_keys=True)
         if key not in self.running or self.running[key].process.poll() is not None:
-            config = settings(self.upstream.port, changes)
+            config = settings(self.upstream.port, self.dead, changes)
             gateway = Gateway(self.folders.mktemp("gateway"), config)
             self.running[key] = self.owned.enter_context(gateway)
         return self.running[key]
@@ -60,8 +73,9 @@ def upstream_process() -> Iterator[ScriptedUpstream]:
 def gateways(
     upstream_process: ScriptedUpstream, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Gateways]:
-    with ExitStack() as owned:
-        yield Gateways(upstream_process, tmp_path_factory, owned)
+    held, dead = dead_port()
+    with held, ExitStack() as owned:
+        yield Gateways(upstream_process, dead, tmp_path_factory, owned)
 
 
 @pytest.fixture
@@ -72,6 +86,7 @@ def stage(
     gateway = gateways.with_changes(marker.args[0] if marker else {})
     upstream_process.forget()
     stage = Stage(upstream_process, gateway)
+    stage.count_outcomes()
     yield stage
     for exchange in stage.received:
         exchange.leave()

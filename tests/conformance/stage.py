@@ -6,15 +6,18 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from prometheus_client.parser import text_string_to_metric_families
-
 from techniques.core.json import Json
 from tests.fakes.client import Exchange, Reply, SseEvent, request
 from tests.fakes.gateway import ADMIN_TOKEN, KEYS, SECRETS, Gateway
 from tests.fakes.script import dumps
 from tests.fakes.upstream import ScriptedUpstream
 
+REQUESTS = "lockgate_requests_total"
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
+IMPATIENT: dict[str, Json] = {
+    "upstream": {"first_byte_s": 0.5, "idle_s": 0.6, "retries": 0, "pool": 5}
+}
+"""Changes to the configuration for what has to time out, or is to be tried but once."""
 ASKED = [{"role": "user", "content": "hello there"}]
 
 
@@ -90,6 +93,15 @@ class Stage:
     upstream: ScriptedUpstream
     gateway: Gateway
     received: list[Exchange] = field(default_factory=list)
+    counted_before: float | None = None
+
+    def count_outcomes(self) -> None:
+        """From here on, each request must end in exactly one outcome."""
+        self.counted_before = self.total(REQUESTS)
+
+    def uncounted(self) -> None:
+        """Tell that requests go past this stage, so that outcomes cannot be compared."""
+        self.counted_before = None
 
     def open(
         self,
@@ -163,22 +175,20 @@ class Stage:
         assert len(rows) == 1, rows
         return rows[0]
 
-    def samples(self) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-        """Return every sample of the metrics page."""
-        page = self.gateway.get("/metrics").body.decode()
-        return {
-            (sample.name, frozenset(sample.labels.items())): sample.value
-            for family in text_string_to_metric_families(page)
-            for sample in family.samples
-        }
+    def metrics(self) -> list[str]:
+        """Return the sample lines of the metrics page."""
+        answer = self.gateway.get("/metrics")
+        assert answer.status == 200, answer.body
+        lines = answer.body.decode().splitlines()
+        return [line for line in lines if line and not line.startswith("#")]
 
     def total(self, name: str, **labels: str) -> float:
         """Return the sum of the samples *name* that have *labels*."""
-        wanted = set(labels.items())
+        wanted = [f'{label}="{value}"' for label, value in labels.items()]
         return sum(
-            value
-            for (found, has), value in self.samples().items()
-            if found == name and wanted <= has
+            float(line.rpartition(" ")[2])
+            for line in self.metrics()
+            if line.startswith((f"{name}{{", f"{name} ")) and all(one in line for one in wanted)
         )
 
     def settled(self) -> bool:
@@ -189,6 +199,9 @@ class Stage:
         """Check what must hold after every case."""
         assert self.upstream.unscripted == 0, "The upstream was called more often than scripted."
         assert within(2, self.settled), "Something is still in flight."
+        if (before := self.counted_before) is not None:
+            ended = len(self.received)
+            assert within(1, lambda: self.total(REQUESTS) - before == ended), "Outcomes are lost."
         shown = [bytes(answer.received).decode(errors="replace") for answer in self.received]
         shown += [str(answer.headers) for answer in self.received]
         shown += [self.gateway.log, self.gateway.get("/metrics").body.decode()]
@@ -201,6 +214,8 @@ class Stage:
             for row in self.rows(answer.request_id, least=0):
                 assert isinstance(row["outcome"], str)
                 assert row["outcome"]
+        if self.counted_before is None:
+            return
         rows = [row for answer in self.received for row in self.rows(answer.request_id, least=0)]
         assert len(rows) >= len(self.upstream.asked), "A call upstream has no row of its own."
 

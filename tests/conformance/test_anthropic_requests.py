@@ -258,20 +258,7 @@ def test_a_later_system_turn_is_kept_and_breaks_no_alternation(stage: Stage) -> 
     assert "rule two" in str(body)
 
 
-STRICT: dict[str, Json] = {
-    "models": [
-        {
-            "name": "oa-strict",
-            "provider": "oa",
-            "model": "real-strict",
-            "capabilities": {"developer_role": False, "many_systems": False},
-        }
-    ]
-}
-
-
 @pytest.mark.case("ANT-22")
-@pytest.mark.gateway(STRICT)
 def test_a_model_with_one_system_turn_gets_one(stage: Stage) -> None:
     stage.upstream.plays(script.completion())
     said = [

@@ -7,35 +7,9 @@ from decimal import Decimal
 import pytest
 
 from techniques.core.json import Json
-from tests.conformance.stage import Stage
+from tests.conformance.stage import IMPATIENT, Stage
 from tests.fakes import script
 from tests.fakes.script import counts, message_end, message_start, sse, text_block
-
-PRICED: dict[str, Json] = {
-    "models": [
-        {"name": "oa-free", "provider": "oa", "model": "real-free"},
-        {
-            "name": "oa-own",
-            "provider": "oa",
-            "model": "real-own",
-            "price": {"input": 1, "output": 2},
-        },
-        {
-            "name": "an-cheap",
-            "provider": "an",
-            "model": "real-cheap",
-            "price": {"input": 1, "output": 1},
-        },
-        {
-            "name": "oa-first",
-            "provider": "oa",
-            "model": "real-first",
-            "price": {"input": 3, "output": 15},
-            "fallbacks": ["an-cheap"],
-        },
-    ],
-    "upstream": {"retries": 0},
-}
 
 
 def dollars(row: Json) -> Decimal:
@@ -88,7 +62,6 @@ def test_cached_tokens_are_part_of_the_prompt(stage: Stage) -> None:
 
 
 @pytest.mark.case("COST-04")
-@pytest.mark.gateway(PRICED)
 def test_a_model_without_a_price_costs_an_unknown_sum_and_not_nothing(stage: Stage) -> None:
     stage.upstream.plays(script.completion(used=counts(1000, 1000)))
 
@@ -102,7 +75,6 @@ def test_a_model_without_a_price_costs_an_unknown_sum_and_not_nothing(stage: Sta
 
 
 @pytest.mark.case("COST-05")
-@pytest.mark.gateway(PRICED)
 def test_the_operators_price_is_the_price(stage: Stage) -> None:
     stage.upstream.plays(script.completion(used=counts(2000, 1000)))
 
@@ -113,7 +85,6 @@ def test_the_operators_price_is_the_price(stage: Stage) -> None:
 
 
 @pytest.mark.case("COST-08")
-@pytest.mark.gateway(PRICED)
 @pytest.mark.parametrize(("model", "owed"), [("oa-model", "0.03249"), ("oa-own", "0.001284")])
 def test_audio_has_its_own_price_or_that_of_text(stage: Stage, model: str, owed: str) -> None:
     details = {
@@ -126,7 +97,7 @@ def test_audio_has_its_own_price_or_that_of_text(stage: Stage, model: str, owed:
 
 
 @pytest.mark.case("COST-10")
-@pytest.mark.gateway(PRICED)
+@pytest.mark.gateway(IMPATIENT)
 def test_each_attempt_has_the_price_of_its_own_model(stage: Stage) -> None:
     stage.upstream.plays(
         script.choices(used=counts(100, 10)).only_for("real-first"),

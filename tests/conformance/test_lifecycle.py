@@ -8,8 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from techniques.core.json import Json
-from tests.conformance.stage import CHAT, MESSAGES, Stage, Streamed, chat, messages, within
+from tests.conformance.stage import (
+    CHAT,
+    IMPATIENT,
+    MESSAGES,
+    Stage,
+    Streamed,
+    chat,
+    messages,
+    within,
+)
 from tests.fakes import script
 from tests.fakes.client import CutOff, Exchange, dial, request
 from tests.fakes.gateway import KEYS, Gateway, settings
@@ -17,7 +25,6 @@ from tests.fakes.script import Answer, Wait, begin, done, error, finish, sse, te
 from tests.fakes.upstream import ScriptedUpstream
 
 AUTHORIZED = {"authorization": f"Bearer {KEYS['k1']}"}
-SHORT: dict[str, Json] = {"upstream": {"first_byte_s": 0.5, "idle_s": 0.6, "retries": 0}}
 
 
 def slow(pieces: int, gap: float = 0.05) -> Answer:
@@ -67,6 +74,7 @@ def test_a_client_that_leaves_before_the_first_token_ends_the_call_upstream(
         "head": sse(Wait(10), begin(), text("River"), finish(), done()),
         "role": sse(begin(), Wait(10), text("River"), finish(), done()),
     }
+    stage.uncounted()
     stage.upstream.plays(waiting[upstream])
     body = script.dumps(chat(stream=form == "stream"))
 
@@ -79,7 +87,7 @@ def test_a_client_that_leaves_before_the_first_token_ends_the_call_upstream(
 
 
 @pytest.mark.case("LIF-04")
-@pytest.mark.gateway(SHORT)
+@pytest.mark.gateway(IMPATIENT)
 @pytest.mark.parametrize("upstream", ["silent", "head"])
 @pytest.mark.parametrize("form", ["stream", "whole"])
 def test_the_first_byte_is_waited_for_so_long_and_no_longer(
@@ -96,7 +104,7 @@ def test_the_first_byte_is_waited_for_so_long_and_no_longer(
 
 
 @pytest.mark.case("LIF-05")
-@pytest.mark.gateway(SHORT)
+@pytest.mark.gateway(IMPATIENT)
 def test_a_long_stream_in_good_health_is_not_cut(stage: Stage) -> None:
     stage.upstream.plays(slow(40))
 
@@ -107,7 +115,7 @@ def test_a_long_stream_in_good_health_is_not_cut(stage: Stage) -> None:
 
 
 @pytest.mark.case("LIF-06")
-@pytest.mark.gateway(SHORT)
+@pytest.mark.gateway(IMPATIENT)
 @pytest.mark.parametrize("filler", ["silence", "comments", "empty"])
 def test_a_stream_that_stalls_ends_in_an_error(stage: Stage, filler: str) -> None:
     idle = {"silence": b"", "comments": b": wait\n\n", "empty": script.chunk({})}[filler]
@@ -125,7 +133,7 @@ def test_a_stream_that_stalls_ends_in_an_error(stage: Stage, filler: str) -> Non
 
 
 @pytest.mark.case("LIF-06")
-@pytest.mark.gateway(SHORT)
+@pytest.mark.gateway(IMPATIENT)
 def test_comments_do_not_stand_for_a_first_token(stage: Stage) -> None:
     fill = [write for _ in range(60) for write in (b": wait\n\n", Wait(0.1))]
     stage.upstream.plays(sse(begin(), *fill))
@@ -137,7 +145,7 @@ def test_comments_do_not_stand_for_a_first_token(stage: Stage) -> None:
 
 
 @pytest.mark.case("LIF-07")
-@pytest.mark.gateway({"upstream": {"retries": 0, "pool": 5}})
+@pytest.mark.gateway(IMPATIENT)
 @pytest.mark.parametrize("status", [429, 500])
 def test_refused_streams_give_their_connections_back(stage: Stage, status: int) -> None:
     stage.upstream.plays(*[error(status, "no " * 60_000)] * 30)
@@ -156,6 +164,7 @@ def test_refused_streams_give_their_connections_back(stage: Stage, status: int) 
 @pytest.mark.case("LIF-09")
 @pytest.mark.parametrize("how", ["close", "reset"])
 def test_hundreds_of_aborts_leave_nothing_behind(stage: Stage, how: str) -> None:
+    stage.uncounted()
     before = stage.gateway.sockets()
     stage.upstream.chooses(
         lambda asked: slow(100) if asked.body.get("stream") else script.completion()
@@ -182,7 +191,7 @@ def test_a_stopping_gateway_ends_its_streams_in_order(
 ) -> None:
     upstream_process.forget()
     upstream_process.plays(slow(30))
-    config = settings(upstream_process.port, {"server": {"drain_s": 10}})
+    config = settings(upstream_process.port, 1, {"server": {"drain_s": 10}})
 
     with Gateway(tmp_path, config) as gateway:
         stage = Stage(upstream_process, gateway)
@@ -210,6 +219,7 @@ def test_a_stopping_gateway_ends_its_streams_in_order(
 
 @pytest.mark.case("LIF-12")
 def test_what_is_kept_of_many_requests_is_bounded(stage: Stage) -> None:
+    stage.uncounted()
     stage.upstream.chooses(lambda _asked: script.completion("ripple " * 300))
     content = request(CHAT, script.dumps(chat()), AUTHORIZED)
 

@@ -9,26 +9,8 @@ from tests.conformance.stage import ASKED, CHAT_TOOLS, Stage, technique
 from tests.fakes import script
 from tests.fakes.script import begin, chunk, done, finish, sse
 
-PICKY: dict[str, Json] = {
-    "models": [
-        {
-            "name": "oa-reason",
-            "provider": "oa",
-            "model": "real-reason",
-            "capabilities": {"max_completion_tokens": True, "temperature": False},
-        },
-        {
-            "name": "oa-plain",
-            "provider": "oa",
-            "model": "real-plain",
-            "capabilities": {"developer_role": False},
-        },
-    ]
-}
-
 
 @pytest.mark.case("PAR-01")
-@pytest.mark.gateway(PICKY)
 def test_a_reasoning_model_gets_the_limit_it_knows_and_no_temperature(stage: Stage) -> None:
     stage.upstream.plays(script.completion())
 
@@ -42,7 +24,6 @@ def test_a_reasoning_model_gets_the_limit_it_knows_and_no_temperature(stage: Sta
 
 
 @pytest.mark.case("PAR-01")
-@pytest.mark.gateway(PICKY)
 def test_of_two_limits_only_the_newer_is_sent(stage: Stage) -> None:
     stage.upstream.plays(script.completion())
 
@@ -54,7 +35,6 @@ def test_of_two_limits_only_the_newer_is_sent(stage: Stage) -> None:
 
 
 @pytest.mark.case("PAR-01")
-@pytest.mark.gateway(PICKY)
 def test_an_ordinary_model_gets_what_was_sent(stage: Stage) -> None:
     stage.upstream.plays(script.completion())
 
@@ -66,7 +46,6 @@ def test_an_ordinary_model_gets_what_was_sent(stage: Stage) -> None:
 
 
 @pytest.mark.case("PAR-02")
-@pytest.mark.gateway(PICKY)
 @pytest.mark.parametrize(("model", "role"), [("oa-plain", "system"), ("oa-model", "developer")])
 def test_a_developer_turn_goes_under_a_name_the_model_knows(
     stage: Stage, model: str, role: str

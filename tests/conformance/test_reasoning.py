@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from techniques.core.json import Json
 from tests.conformance.stage import ASKED, CHAT_TOOLS, Stage, Streamed
 from tests.fakes import script
 from tests.fakes.script import begin, called, chunk, done, finish, sse, text
 
-SPLIT: dict[str, Json] = {
-    "models": [{"name": "oa-think", "provider": "oa", "model": "real-think", "think_tags": "split"}]
-}
 CUTS = [
     ["<think>the moon</think>high tide"],
     ["<think>the moon</th", "ink>high tide"],
@@ -28,7 +24,6 @@ def spoken(stage: Stage, model: str, parts: list[str]) -> Streamed:
 
 
 @pytest.mark.case("RSN-01")
-@pytest.mark.gateway(SPLIT)
 @pytest.mark.parametrize("parts", CUTS)
 def test_think_tags_are_split_off_however_they_are_cut(stage: Stage, parts: list[str]) -> None:
     answer = spoken(stage, "oa-think", parts)
@@ -38,7 +33,6 @@ def test_think_tags_are_split_off_however_they_are_cut(stage: Stage, parts: list
 
 
 @pytest.mark.case("RSN-01")
-@pytest.mark.gateway(SPLIT)
 @pytest.mark.parametrize(
     "parts", [["so <th", "ink>the moon</think>high tide"], ["so <think>the moon</think>high tide"]]
 )
@@ -57,7 +51,6 @@ def test_text_before_a_think_tag_gives_one_result_for_every_cut(
 
 
 @pytest.mark.case("RSN-01")
-@pytest.mark.gateway(SPLIT)
 @pytest.mark.parametrize("said", ["1 < 2 and 3 > 2", "a <thin line", "ends with <", "<thinker>"])
 def test_what_only_looks_like_a_think_tag_is_text(stage: Stage, said: str) -> None:
     assert spoken(stage, "oa-think", [*said]).joined() == said

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from tests.conformance.stage import CHAT, CHAT_TOOLS, Stage, Streamed, chat
+from tests.conformance.stage import CHAT, CHAT_TOOLS, IMPATIENT, Stage, Streamed, chat
 from tests.fakes import script
 from tests.fakes.script import Answer, End, Framing, Wait, done, finish, sse, text, usage
 
@@ -215,7 +215,7 @@ def crashed() -> Answer:
 
 
 @pytest.mark.case("SSE-19")
-@pytest.mark.gateway({"upstream": {"retries": 0}})
+@pytest.mark.gateway(IMPATIENT)
 def test_an_error_instead_of_an_answer_gets_a_status_of_its_own(stage: Stage) -> None:
     stage.upstream.plays(crashed())
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import yaml
@@ -37,29 +38,53 @@ def hashed(key: str) -> str:
     return "hmac-sha256:" + hmac.new(KEY_SECRET.encode(), key.encode(), hashlib.sha256).hexdigest()
 
 
-def settings(port: int, changes: Mapping[str, Json]) -> dict[str, Json]:
+def settings(port: int, dead: int, changes: Mapping[str, Json]) -> dict[str, Json]:
     """Return the usual configuration over an upstream on *port*, with *changes* merged in.
 
-    A list in *changes* is added to the list that is there; None takes a member out.
+    Nobody listens on the port *dead*. A list in *changes* is added to the list that is there.
     """
     root = f"http://127.0.0.1:{port}"
+    gone = f"http://127.0.0.1:{dead}/v1"
     usual: dict[str, Json] = {
-        "server": {"host": "127.0.0.1", "port": 0},
+        "server": {"host": "127.0.0.1", "port": 0, "max_body": "8MiB"},
         "providers": {
             "oa": {"dialect": "openai_chat", "base_url": f"{root}/v1", "api_key": "${OA_KEY}"},
             "an": {"dialect": "anthropic", "base_url": root, "api_key": "${AN_KEY}"},
+            "gone": {"dialect": "openai_chat", "base_url": gone, "api_key": "${OA_KEY}"},
         },
-        "models": [
-            {"name": "oa-model", "provider": "oa", "model": "real-oa", "price": dict(PRICE)},
-            {"name": "an-model", "provider": "an", "model": "real-an", "price": dict(PRICE)},
-            {"name": "oa-judge", "provider": "oa", "model": "real-judge", "price": dict(PRICE)},
-        ],
+        "models": _models(),
         "keys": [{"name": name, "hash": hashed(key)} for name, key in KEYS.items()],
         "upstream": {"retries": 2, "backoff_s": 0.02},
     }
     for provider in usual["providers"].values():
         provider["allow_private"] = True
     return _merged(usual, changes)
+
+
+def _models() -> list[Json]:
+    """Return the models: the usual three, then one for each habit that a test needs."""
+
+    def model(name: str, price: Json = PRICE, **more: Json) -> Json:
+        provider, _, rest = name.partition("-")
+        row = {"name": name, "provider": provider, "model": f"real-{rest}", **more}
+        return row if price is None else {**row, "price": dict(price)}
+
+    one_system = {"developer_role": False, "many_systems": False}
+    reasoning = {"max_completion_tokens": True, "temperature": False}
+    return [
+        {**model("oa-model"), "model": "real-oa"},
+        {**model("an-model"), "model": "real-an"},
+        model("oa-judge"),
+        model("oa-strict", capabilities=one_system),
+        model("oa-reason", capabilities=reasoning),
+        model("oa-plain", capabilities={"developer_role": False}),
+        model("oa-think", think_tags="split"),
+        model("oa-free", None),
+        model("oa-own", {"input": 1, "output": 2}),
+        model("an-cheap", {"input": 1, "output": 1}),
+        model("oa-first", {"input": 3, "output": 15}, fallbacks=["an-cheap"]),
+        {**model("oa-dead"), "provider": "gone"},
+    ]
 
 
 def _merged(under: dict[str, Json], over: Mapping[str, Json]) -> dict[str, Json]:
@@ -69,8 +94,6 @@ def _merged(under: dict[str, Json], over: Mapping[str, Json]) -> dict[str, Json]
             result[name] = _merged(result[name], value)
         elif isinstance(value, list) and isinstance(result.get(name), list):
             result[name] = [*result[name], *value]
-        elif value is None:
-            result.pop(name, None)
         else:
             result[name] = value
     return result
@@ -131,8 +154,11 @@ class Gateway:
 
     def sockets(self) -> int:
         """Return how many sockets the process has open."""
-        links = Path(f"/proc/{self.process.pid}/fd").iterdir()
-        return sum(str(link.readlink()).startswith("socket:") for link in links)
+        count = 0
+        for link in Path(f"/proc/{self.process.pid}/fd").iterdir():
+            with suppress(FileNotFoundError):  # closed while we looked
+                count += str(link.readlink()).startswith("socket:")
+        return count
 
     def _wait_until_ready(self) -> None:
         mark, until = "listening on http://127.0.0.1:", time.monotonic() + 20
