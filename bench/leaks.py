@@ -7,7 +7,7 @@ import re
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,7 @@ from bench.rig import Server, upstream_stats
 from bench.scenarios import Scenario, chat, measure
 
 _SETTLE_S: Final = 2.0
-_POOL_S: Final = 45.0
+_POOL_S: Final = 75.0
 _DELTAS: Final = 50
 
 
@@ -43,11 +43,8 @@ class Leaks:
     errors: int
 
 
-def measure_leaks(gateway: Server, upstream: Server, *, requests: int, wait: bool) -> Leaks:
-    """Send *requests* and a tenth as many streams, of which every tenth is cut in the middle.
-
-    With *wait*, see whether every socket is closed in the end.
-    """
+def measure_leaks(gateway: Server, upstream: Server, requests: int) -> Leaks:
+    """Send *requests* and a tenth as many streams, of which every tenth is cut in the middle."""
     idle, tasks = gateway.pss_mib(), _tasks(gateway)
     _traffic(gateway, requests // 40)
     warm = gateway.pss_mib()
@@ -55,10 +52,6 @@ def measure_leaks(gateway: Server, upstream: Server, *, requests: int, wait: boo
     cut, errors = _traffic(gateway, requests)
     _until(lambda: upstream_stats(upstream)["busy"] == 0, _SETTLE_S)
     stats = upstream_stats(upstream)
-    open_left = None
-    if wait:
-        _until(lambda: upstream_stats(upstream)["open"] == 0, _POOL_S)
-        open_left = upstream_stats(upstream)["open"]
     after = _tasks(gateway)
     return Leaks(
         requests=requests,
@@ -68,11 +61,17 @@ def measure_leaks(gateway: Server, upstream: Server, *, requests: int, wait: boo
         after_mib=gateway.pss_mib(),
         tasks_left=None if tasks is None or after is None else after - tasks,
         busy_left=stats["busy"],
-        open_left=open_left,
+        open_left=None,
         cut=cut,
         closed_early=stats["aborted"] - aborted,
         errors=errors,
     )
+
+
+def with_sockets(leaks: Leaks, upstream: Server) -> Leaks:
+    """Return *leaks* with the sockets that stay open, however long one waits."""
+    _until(lambda: upstream_stats(upstream)["open"] == 0, _POOL_S)
+    return replace(leaks, open_left=upstream_stats(upstream)["open"])
 
 
 def _traffic(gateway: Server, requests: int) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from typing import Final
 
 import orjson
 
-from bench.leaks import Leaks, measure_leaks
+from bench.leaks import Leaks, measure_leaks, with_sockets
 from bench.report import (
     bars_table,
     disturbance,
@@ -95,29 +95,41 @@ def measure_all(arguments: argparse.Namespace, run: Run) -> None:
         where = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         upstream = start_upstream(where)
         stack.callback(upstream.stop)
-        for _ in range(1 if arguments.quick else 3):
-            gateway = start_gateway(arguments.gateway_command, upstream, where)
-            with ExitStack() as until_ready:
-                until_ready.callback(gateway.stop)
-                run.starts.append(first_200_s(gateway, chat(), 30))
-                _measure_leaks_first(arguments, run, gateway, upstream)
-        servers = {"upstream": upstream, **_start_others(arguments, upstream, where, stack)}
-        gateway = start_gateway(arguments.gateway_command, upstream, where)
-        stack.callback(gateway.stop)
-        first_200_s(gateway, chat(), 30)
-        servers["gateway"] = gateway
+        servers = {"upstream": upstream, "gateway": _start_gateway(arguments, run, upstream, stack)}
+        left = None
+        if not arguments.no_leaks:
+            left = _measure_leaks(arguments, run, where, stack)
+        for _ in range(0 if arguments.quick else 2):
+            with ExitStack() as briefly:
+                _start_gateway(arguments, run, upstream, briefly)
+        servers |= _start_others(arguments, upstream, where, stack)
         rounds = arguments.rounds or (2 if arguments.quick else 5)
         measure_rounds(run, servers, rounds=rounds, quick=arguments.quick)
+        if run.leaks and left and not arguments.quick:
+            run.leaks = with_sockets(run.leaks, left)
 
 
-def _measure_leaks_first(
-    arguments: argparse.Namespace, run: Run, gateway: Server, upstream: Server
-) -> None:
-    if run.leaks or arguments.no_leaks:
-        return
+def _start_gateway(
+    arguments: argparse.Namespace, run: Run, upstream: Server, stack: ExitStack
+) -> Server:
+    where = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    gateway = start_gateway(arguments.gateway_command, upstream, where)
+    stack.callback(gateway.stop)
+    run.starts.append(first_200_s(gateway, chat(), 30))
+    return gateway
+
+
+def _measure_leaks(
+    arguments: argparse.Namespace, run: Run, where: Path, stack: ExitStack
+) -> Server:
+    """Measure with a gateway and an upstream that nothing else uses; return that upstream."""
+    upstream = start_upstream(where)
+    stack.callback(upstream.stop)
+    gateway = _start_gateway(arguments, run, upstream, stack)
     requests = 2000 if arguments.quick else 20_000
     _note(f"{requests} requests and {requests // 10} streams, to see what they leave behind")
-    run.leaks = measure_leaks(gateway, upstream, requests=requests, wait=not arguments.quick)
+    run.leaks = measure_leaks(gateway, upstream, requests)
+    return upstream
 
 
 def _start_others(
