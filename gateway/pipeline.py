@@ -19,7 +19,7 @@ from gateway.policy.keys import Caller
 from gateway.policy.wishes import Wishes
 from gateway.upstream.http import Patience
 from gateway.wire.dialect import Call
-from techniques.core.channel import Channel, Channels, TechniqueChannel
+from techniques.core.channel import Channel, Channels, EventStream, TechniqueChannel
 from techniques.core.errors import DeadlinePassed
 from techniques.core.events import Event
 from techniques.core.json import NOTHING
@@ -58,33 +58,14 @@ class Pipeline:
         """Return what to do; see ``Planner.plan``."""
         return self.planner.plan(asked.call, asked.caller, asked.wishes)
 
-    @asynccontextmanager
-    async def answer(
-        self, asked: Asked, plan: Plan, ledger: Ledger
-    ) -> AsyncGenerator[AsyncIterator[Event], None]:
-        """Carry out *plan* and write the facts to *ledger*.
+    def answer(self, asked: Asked, plan: Plan, ledger: Ledger) -> EventStream:
+        """Return the events of carrying out *plan*; the facts go to *ledger*.
 
         Raises:
             GatewayError: It failed, on entering or later.
         """
         for warning in plan.warnings:
             ledger.record(warning)
-        if plan.deadline_s is None:
-            async with self._opened(asked, plan, ledger, None) as events:
-                yield events
-            return
-        deadline = anyio.current_time() + plan.deadline_s
-        try:
-            with anyio.fail_after(plan.deadline_s):
-                async with self._opened(asked, plan, ledger, deadline) as events:
-                    yield events
-        except TimeoutError as error:
-            raise DeadlinePassed(f"No answer within {plan.deadline_s:g} seconds.") from error
-
-    @asynccontextmanager
-    async def _opened(
-        self, asked: Asked, plan: Plan, ledger: Ledger, deadline: float | None
-    ) -> AsyncGenerator[AsyncIterator[Event], None]:
         stack = self._stack(asked, plan, ledger)
         request = Request(
             model=plan.model.target.model,
@@ -97,9 +78,10 @@ class Pipeline:
             channel: Channel = stack.to(plan.models)
         else:
             request = request.decoded()
-            channel = self._technique(plan, request, stack, deadline)
-        async with channel.open(request) as events:
-            yield events
+            channel = self._technique(plan, request, stack)
+        if plan.deadline_s is None:
+            return channel.open(request)
+        return _within(plan.deadline_s, channel, request)
 
     def _stack(self, asked: Asked, plan: Plan, ledger: Ledger) -> Stack:
         wishes = asked.wishes
@@ -110,9 +92,7 @@ class Pipeline:
         allowance = RunAllowance(plan.caps, ledger) if capped else None
         return Stack(self.patience, retry, self.random, ledger, allowance)
 
-    def _technique(
-        self, plan: Plan, request: Request, stack: Stack, deadline: float | None
-    ) -> Channel:
+    def _technique(self, plan: Plan, request: Request, stack: Stack) -> Channel:
         assert plan.card is not None
         primary = stack.member("0", plan.models)
         others = enumerate(plan.pool[1:], 1)
@@ -128,7 +108,19 @@ class Pipeline:
             plan.options,
             Random(self.random.getrandbits(64) if seed is None else seed),
             stack.allowance or Unlimited(),
-            deadline and deadline - _MARGIN_S,
+            plan.deadline_s and anyio.current_time() + plan.deadline_s - _MARGIN_S,
         )
         run = rescued(plan.card.run) if plan.rescue else plan.card.run
         return TechniqueChannel(run, task, channels)
+
+
+@asynccontextmanager
+async def _within(
+    seconds: float, channel: Channel, request: Request
+) -> AsyncGenerator[AsyncIterator[Event], None]:
+    try:
+        with anyio.fail_after(seconds):
+            async with channel.open(request) as events:
+                yield events
+    except TimeoutError as error:
+        raise DeadlinePassed(f"No answer within {seconds:g} seconds.") from error

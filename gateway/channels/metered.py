@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter
+from types import TracebackType
 
 from gateway.metering import estimate
 from gateway.metering.ledger import CallFinished, Ledger
@@ -14,10 +13,11 @@ from gateway.upstream.provider import Target
 from pricing.cost import cost
 from pricing.price import Price
 from pricing.usage import Usage
-from techniques.core.channel import Channel
+from techniques.core.channel import Channel, EventStream
 from techniques.core.errors import GatewayError, StreamBroken, UpstreamFailed
 from techniques.core.events import (
     Event,
+    Finished,
     Note,
     RefusalDelta,
     Relayed,
@@ -33,103 +33,146 @@ from techniques.core.request import Request
 _CANCELLED = ("cancelled", "client_disconnect")
 
 
-@dataclass(slots=True)
-class _Seen:
-    """What came by of one sub-call."""
-
-    started: float = field(default_factory=perf_counter)
-    started_at: float = field(default_factory=lambda: datetime.now(UTC).timestamp())
-    usage: Usage | None = None
-    counted: bool = False
-    characters: int = 0
-    begun: bool = False
-    first_s: float | None = None
-    outcome: str = ""
-
-
 class MeteredChannel:
     """Passes everything on and records one fact a sub-call."""
 
+    __slots__ = ("inner", "ledger", "price", "target")
+
     def __init__(self, inner: Channel, target: Target, price: Price | None, ledger: Ledger) -> None:
-        self._inner = inner
-        self._target = target
-        self._price = price
-        self._ledger = ledger
+        self.inner = inner
+        self.target = target
+        self.price = price
+        self.ledger = ledger
 
-    @asynccontextmanager
-    async def open(self, request: Request) -> AsyncGenerator[AsyncIterator[Event], None]:
+    def open(self, request: Request) -> EventStream:
         """Send *request* on; the fact is recorded on leaving, also when cancelled."""
-        seen = _Seen()
+        return _Metered(self, request)
+
+
+class _Metered:
+    """One sub-call, and what came by of it."""
+
+    __slots__ = (
+        "_call",
+        "_channel",
+        "_events",
+        "_request",
+        "_started",
+        "_started_at",
+        "begun",
+        "characters",
+        "counted",
+        "first_s",
+        "outcome",
+        "usage",
+    )
+
+    _events: AsyncGenerator[Event, None]
+
+    def __init__(self, channel: MeteredChannel, request: Request) -> None:
+        self._channel = channel
+        self._request = request
+        self._call = channel.inner.open(request)
+        self._started = perf_counter()
+        self._started_at = datetime.now(UTC).timestamp()
+        self.usage: Usage | None = None
+        self.counted = False
+        self.characters = 0
+        self.begun = False
+        self.first_s: float | None = None
+        self.outcome = ""
+
+    async def __aenter__(self) -> AsyncGenerator[Event, None]:
         try:
-            async with self._inner.open(request) as events:
-                seen.first_s = perf_counter() - seen.started
-                if request.role == "answer":
-                    self._ledger.answering = self._target
-                async with aclosing(self._watched(events, seen)) as watched:
-                    yield watched
-        except GatewayError as error:
-            seen.outcome = seen.outcome or _outcome(error)
-            if isinstance(error, UpstreamFailed) and error.said.usage:
-                seen.usage, seen.counted = error.said.usage, True
+            events = await self._call.__aenter__()
+        except BaseException as error:
+            self._failed(error)
+            self._record()
             raise
+        self.first_s = perf_counter() - self._started
+        if self._request.role == "answer":
+            self._channel.ledger.answering = self._channel.target
+        self._events = self._watched(events)
+        return self._events
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            await self._events.aclose()
+            await self._call.__aexit__(kind, error, trace)
         finally:
-            self._record(request, seen)
+            self._record()
 
-    async def _watched(
-        self, events: AsyncIterator[Event], seen: _Seen
-    ) -> AsyncGenerator[Event, None]:
-        async for event in events:
-            match event:
-                case Relayed():
-                    seen.begun = True
-                    seen.characters += event.characters
-                case TextDelta() | ThinkingDelta() | RefusalDelta():
-                    seen.begun = True
-                    seen.characters += len(event.text)
-                case ToolCallDelta():
-                    seen.begun = True
-                    seen.characters += len(event.arguments)
-                case UsageReported():
-                    seen.usage = event.usage
-                case Warned():
-                    self._ledger.record(event)
-                case Started() | Note():
-                    pass
-                case _:
-                    seen.begun = True
-            yield event
-        seen.outcome = "ok"
+    async def _watched(self, events: AsyncIterator[Event]) -> AsyncGenerator[Event, None]:
+        try:
+            async for event in events:
+                if isinstance(event, Relayed):
+                    self.begun = True
+                    self.characters += event.characters
+                else:
+                    self._note(event)
+                yield event
+        except GatewayError as error:
+            self._failed(error)
+            raise
+        self.outcome = "ok"
 
-    def _record(self, request: Request, seen: _Seen) -> None:
-        outcome = seen.outcome or self._left()
-        usage, estimated = _usage(request, seen, outcome)
-        self._ledger.record(
+    def _note(self, event: Event) -> None:
+        match event:
+            case TextDelta() | ThinkingDelta() | RefusalDelta():
+                self.begun = True
+                self.characters += len(event.text)
+            case ToolCallDelta():
+                self.begun = True
+                self.characters += len(event.arguments)
+            case UsageReported():
+                self.usage = event.usage
+            case Warned():
+                self._channel.ledger.record(event)
+            case Started() | Note() | Finished():
+                pass
+            case _:
+                self.begun = True
+
+    def _failed(self, error: BaseException) -> None:
+        if isinstance(error, GatewayError):
+            self.outcome = _outcome(error)
+        if isinstance(error, UpstreamFailed) and error.said.usage:
+            self.usage, self.counted = error.said.usage, True
+
+    def _record(self) -> None:
+        ledger, target, price = self._channel.ledger, self._channel.target, self._channel.price
+        outcome = self.outcome or _CANCELLED[ledger.client_left]
+        usage, estimated = _usage(self._request, self, outcome)
+        ledger.record(
             CallFinished(
-                model=self._target.name,
-                provider=self._target.provider,
-                role=request.role,
-                step=request.step,
+                model=target.name,
+                provider=target.provider,
+                role=self._request.role,
+                step=self._request.step,
                 usage=usage,
                 estimated=estimated,
-                cost=self._cost(usage),
-                cost_source="unknown" if self._price is None else "operator",
+                cost=_cost(usage, price),
+                cost_source="unknown" if price is None else "operator",
                 outcome=outcome,
-                started_at=seen.started_at,
-                seconds=perf_counter() - seen.started,
-                first_s=seen.first_s,
+                started_at=self._started_at,
+                seconds=perf_counter() - self._started,
+                first_s=self.first_s,
             )
         )
 
-    def _cost(self, usage: Usage) -> int | None:
-        if usage == Usage():
-            return 0
-        return None if self._price is None else cost(usage, self._price)
 
-    def _left(self) -> str:
-        return _CANCELLED[self._ledger.client_left]
+def _cost(usage: Usage, price: Price | None) -> int | None:
+    if usage == Usage():
+        return 0
+    return None if price is None else cost(usage, price)
 
 
-def _usage(request: Request, seen: _Seen, outcome: str) -> tuple[Usage, bool]:
+def _usage(request: Request, seen: _Metered, outcome: str) -> tuple[Usage, bool]:
     """Return the tokens used, and whether they were guessed.
 
     A call that failed before its answer began used none. One that was cancelled by then was

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from random import Random  # noqa: TID251 - the type; the dice come from the wiring
+from types import TracebackType
 
 import anyio
 
-from techniques.core.channel import Channel
+from techniques.core.channel import Channel, EventStream
 from techniques.core.errors import UpstreamFailed
 from techniques.core.events import Event
 from techniques.core.request import Request
@@ -49,23 +49,24 @@ class RetryingChannel:
         self._random = random
         self._retried = retried
 
-    @asynccontextmanager
-    async def open(self, request: Request) -> AsyncGenerator[AsyncIterator[Event], None]:
+    def open(self, request: Request) -> EventStream:
         """Send *request*, again if entering the stream fails."""
-        async with AsyncExitStack() as stack:
-            yield await self._entered(stack, request)
+        return _Attempts(self, request)
 
-    async def _entered(self, stack: AsyncExitStack, request: Request) -> AsyncIterator[Event]:
+    async def entered(self, request: Request) -> tuple[EventStream, AsyncIterator[Event]]:
+        """Return the first call of which the answer has begun, and its events."""
         for attempt in range(self._policy.retries):
+            call = self._inner.open(request)
             try:
-                return await stack.enter_async_context(self._inner.open(request))
+                return call, await call.__aenter__()
             except UpstreamFailed as error:
                 wait = self._wait(attempt, error.retry_after)
                 if not error.retryable or not self._worth(wait):
                     raise
                 self._retried(error)
             await anyio.sleep(wait)
-        return await stack.enter_async_context(self._inner.open(request))
+        call = self._inner.open(request)
+        return call, await call.__aenter__()
 
     def _wait(self, attempt: int, asked: float | None) -> float:
         drawn = self._policy.backoff_s * float(2**attempt) * (0.5 + self._random.random() / 2)
@@ -75,3 +76,27 @@ class RetryingChannel:
         """Return whether the wait is allowed, and ends before the time for the whole call does."""
         ends = anyio.current_time() + wait
         return wait <= self._policy.max_wait_s and ends < anyio.current_effective_deadline()
+
+
+class _Attempts:
+    """One call, with what it takes to get it begun."""
+
+    __slots__ = ("_call", "_channel", "_request")
+
+    _call: EventStream
+
+    def __init__(self, channel: RetryingChannel, request: Request) -> None:
+        self._channel = channel
+        self._request = request
+
+    async def __aenter__(self) -> AsyncIterator[Event]:
+        self._call, events = await self._channel.entered(self._request)
+        return events
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._call.__aexit__(kind, error, trace)

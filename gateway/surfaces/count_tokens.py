@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import aclosing
 
-import anyio
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,7 +14,7 @@ from gateway.upstream.providers.anthropic.count_tokens import count_tokens_call,
 from gateway.wire.anthropic import count_tokens as counting
 from gateway.wire.body import parse
 from gateway.wire.dialect import Call, Dialect
-from techniques.core.errors import GatewayError, UpstreamFailed
+from techniques.core.errors import GatewayError
 
 _ANTHROPIC = "anthropic"
 _MOST_BYTES = 64 * 1024
@@ -52,16 +50,14 @@ class CountTokensEndpoint:
 
     async def _asked(self, call: Call, model: Model, headers: Mapping[str, str]) -> int:
         sent = count_tokens_call(call.relay, model.target, forwarded(headers, _ANTHROPIC))
+        response = await model.transport.post(sent, _WAIT_S)
         try:
-            with anyio.fail_after(_WAIT_S):
-                async with model.transport.post(sent) as response:
-                    body = bytearray()
-                    async with aclosing(response.chunks()) as chunks:
-                        async for chunk in chunks:
-                            body += chunk[: _MOST_BYTES - len(body)]
-                    if response.status != 200:
-                        told = {name.lower(): value for name, value in response.headers.items()}
-                        raise model.provider.failure(response.status, told, bytes(body))
-        except TimeoutError as error:
-            raise UpstreamFailed("The provider did not count in time.", "timeout") from error
+            body = bytearray()
+            while len(body) < _MOST_BYTES and (chunk := await response.read()):
+                body += chunk
+        finally:
+            response.close()
+        if response.status != 200:
+            told = {name.lower(): value for name, value in response.headers.items()}
+            raise model.provider.failure(response.status, told, bytes(body))
         return read_count(bytes(body))

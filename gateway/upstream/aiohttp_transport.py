@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
+from yarl import URL
 
 from gateway.upstream.provider import HttpCall
 from techniques.core.errors import UpstreamFailed
@@ -46,8 +46,10 @@ class AiohttpTransport:
     """Posts to one account."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self._url = endpoint.base_url.rstrip("/")
-        self._headers = {**_ALWAYS, **endpoint.headers}
+        self._address = endpoint.base_url.rstrip("/")
+        self._urls: dict[str, URL] = {}
+        self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
+        self._connect_s = endpoint.connect_s
         resolver = ThreadedResolver()
         connector = aiohttp.TCPConnector(
             limit=endpoint.pool,
@@ -58,32 +60,38 @@ class AiohttpTransport:
         )
         self._session = aiohttp.ClientSession(
             connector=connector,
+            headers={**_ALWAYS, **endpoint.headers},
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=endpoint.connect_s),
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=_UNSENT,
             read_bufsize=2**18,
         )
 
-    @asynccontextmanager
-    async def post(self, call: HttpCall) -> AsyncGenerator[AiohttpResponse, None]:
+    async def post(self, call: HttpCall, silence_s: float) -> AiohttpResponse:
         """Send *call*; see ``Transport.post``."""
+        url = self._urls.get(call.path)
+        if url is None:
+            url = self._urls[call.path] = URL(self._address + call.path, encoded=True)
         try:
             response = await self._session.post(
-                self._url + call.path,
+                url,
                 data=call.body,
-                headers={**self._headers, **call.headers},
+                headers=call.headers,
                 allow_redirects=False,
+                timeout=self._timeout(silence_s),
             )
-        except TimeoutError as error:
-            raise UpstreamFailed(
-                "No connection to the provider in time.", "timeout", retryable=True
-            ) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise UpstreamFailed(_told(error), "transport", retryable=True) from error
-        try:
-            yield AiohttpResponse(response)
-        finally:
-            response.release()
+            raise _failed(error) from error
+        return AiohttpResponse(response)
+
+    def _timeout(self, silence_s: float) -> aiohttp.ClientTimeout:
+        known = self._timeouts.get(silence_s)
+        if known is None:
+            known = aiohttp.ClientTimeout(
+                total=None, sock_connect=self._connect_s, sock_read=silence_s
+            )
+            self._timeouts[silence_s] = known
+        return known
 
     async def close(self) -> None:
         """Close all connections."""
@@ -93,21 +101,47 @@ class AiohttpTransport:
 class AiohttpResponse:
     """A response whose head has come."""
 
+    __slots__ = ("_response", "headers", "status")
+
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
         self._response = response
 
-    async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Return the body as it arrives."""
-        content = self._response.content
+    async def read(self) -> bytes:
+        """Return the next bytes; see ``Response.read``."""
         try:
-            while chunk := await content.readany():
-                yield chunk
+            return await self._response.content.readany()
         except (aiohttp.ClientError, OSError) as error:
-            raise UpstreamFailed(
+            raise _failed(error) from error
+
+    def allow_silence(self, seconds: float) -> None:
+        """Let at most *seconds* pass without a byte from now on."""
+        connection = self._response.connection
+        if connection is not None and connection.protocol is not None:
+            connection.protocol.read_timeout = seconds
+            connection.protocol.start_timeout()
+
+    def close(self) -> None:
+        """End the call."""
+        self._response.release()
+
+
+def _failed(error: Exception) -> UpstreamFailed:
+    """Return what went wrong without the address: it may hold a credential."""
+    match error:
+        case aiohttp.ConnectionTimeoutError():
+            return UpstreamFailed(
+                "No connection to the provider in time.", "timeout", retryable=True
+            )
+        case TimeoutError():
+            return UpstreamFailed("The provider fell silent.", "timeout", retryable=True)
+        case aiohttp.ClientConnectorError():
+            return UpstreamFailed("No connection to the provider.", "transport", retryable=True)
+        case _:
+            return UpstreamFailed(
                 "The connection to the provider broke.", "transport", retryable=True
-            ) from error
+            )
 
 
 class PublicOnly(AbstractResolver):
@@ -141,10 +175,3 @@ def is_private(host: str) -> bool:
         return not ipaddress.ip_address(host.strip("[]")).is_global
     except ValueError:
         return False
-
-
-def _told(error: Exception) -> str:
-    """Return what went wrong without the address: it may hold a credential."""
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return "No connection to the provider."
-    return f"The call to the provider failed ({type(error).__name__})."

@@ -52,7 +52,16 @@ class HttpChannel:
 class _Call:
     """One call. Entering sends it and waits for the first content."""
 
-    __slots__ = ("_channel", "_ended", "_events", "_failure", "_first", "_reader", "_request", "_response")
+    __slots__ = (
+        "_channel",
+        "_ended",
+        "_events",
+        "_failure",
+        "_first",
+        "_reader",
+        "_request",
+        "_response",
+    )
 
     _response: Response
     _reader: Reader

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping
 from typing import Protocol
 
 from gateway.upstream.provider import HttpCall
 
 
 class Response(Protocol):
-    """An answer whose head has come. ``headers`` have lower-case names."""
+    """An answer whose head has come; whoever asked for it closes it."""
 
     @property
     def status(self) -> int:
@@ -22,23 +21,33 @@ class Response(Protocol):
         """The headers; look-ups ignore case."""
         ...
 
-    def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Return the body as it arrives; bytes of one chunk are never held back for the next.
+    async def read(self) -> bytes:
+        """Return the next bytes of the body as they arrived, ``b""`` at its end.
 
         Raises:
-            UpstreamFailed: Of kind ``transport``: the connection broke before the end.
+            UpstreamFailed: Of kind ``transport``: the connection broke before the end; of kind
+                ``timeout``: nothing came for as long as was allowed. Both retryable.
         """
+        ...
+
+    def allow_silence(self, seconds: float) -> None:
+        """Let at most *seconds* pass without a byte from now on."""
+        ...
+
+    def close(self) -> None:
+        """End the call: the connection is closed, or used again if the body was read to its end."""
         ...
 
 
 class Transport(Protocol):
     """Carries calls to one account."""
 
-    def post(self, call: HttpCall) -> AbstractAsyncContextManager[Response]:
-        """Send *call*; leaving the context ends it, and closes the connection if bytes are left.
+    async def post(self, call: HttpCall, silence_s: float) -> Response:
+        """Send *call* and return its answer when the head has come.
+
+        At most *silence_s* seconds may pass without a byte.
 
         Raises:
-            UpstreamFailed: Of kind ``transport``, or ``timeout`` when no connection was made
-                in time; both retryable.
+            UpstreamFailed: Of kind ``transport`` or ``timeout``; retryable.
         """
         ...

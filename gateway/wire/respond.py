@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import anyio
 from starlette.types import Receive, Send
@@ -15,7 +16,6 @@ from gateway.metering.ledger import Ledger
 from gateway.wire.dialect import Call, Dialect, Encoder, Summary
 from techniques.core.errors import GatewayError
 from techniques.core.events import Event, Note, Relayed, Started, UsageReported, Warned
-from techniques.core.groups import task_group
 from techniques.core.reply import Fold
 
 Answer: TypeAlias = AbstractAsyncContextManager[AsyncIterator[Event]]
@@ -57,29 +57,47 @@ class Exchange:
     async def respond(self, answer: Answer, encoder: Encoder, keepalive_s: float) -> None:
         """Send *answer*; when the client hangs up, what runs for it is cancelled at once.
 
+        The watcher is a bare task, the only one in the product: a task group costs a small
+        request a tenth of all it takes. It is cancelled here, and only ever waits or pings.
+
         Raises:
             GatewayError: The answer failed before anything was sent.
         """
-        async with task_group() as group:
-            group.start_soon(self._watch, group.cancel_scope, encoder, keepalive_s)
+        serving = asyncio.current_task()
+        assert serving is not None
+        watcher = asyncio.create_task(  # noqa: TID251 - see above
+            self._stay_alive(serving, encoder, keepalive_s)
+            if self.call.streamed
+            else self._await_leaving(serving)
+        )
+        try:
             if self.call.streamed:
                 await self._stream(answer, encoder)
             else:
                 await self._whole(answer)
-            group.cancel_scope.cancel()
+        except asyncio.CancelledError:
+            if self.left_at is None or serving.uncancel():
+                raise
+        finally:
+            watcher.cancel()
 
-    async def _watch(self, scope: anyio.CancelScope, encoder: Encoder, keepalive_s: float) -> None:
+    async def _await_leaving(self, serving: asyncio.Task[Any]) -> None:
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+        if not self.ended:  # a response that is complete also reads as gone
+            self.left_at = perf_counter()
+            self.ledger.client_left = True
+            serving.cancel()
+
+    async def _stay_alive(
+        self, serving: asyncio.Task[Any], encoder: Encoder, keepalive_s: float
+    ) -> None:
         """Wait for the client to leave; keep a silent stream alive until then."""
-        quiet_s = keepalive_s if self.call.streamed else float("inf")
-        while not self.ended:
-            with anyio.CancelScope(deadline=self._last_write + quiet_s):
-                gone = (await self.receive())["type"] == "http.disconnect"
-                if gone and not self.ended:  # a response that is complete also reads as gone
-                    self.left_at = perf_counter()
-                    self.ledger.client_left = True
-                    scope.cancel()
-                    return
-            if self.call.streamed and anyio.current_time() >= self._last_write + quiet_s:
+        while self.left_at is None and not self.ended:
+            due = self._last_write + keepalive_s
+            with anyio.CancelScope(deadline=due):
+                await self._await_leaving(serving)
+            if not self.ended and self.left_at is None and anyio.current_time() >= due:
                 await self._write(encoder.ping())
 
     async def _whole(self, answer: Answer) -> None:

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-import structlog
+import sys
+from datetime import UTC, datetime
+
+import orjson
 
 from gateway.metering.ledger import Fact, RequestFinished
 
-_log = structlog.get_logger()
-
 
 def log_request(fact: Fact) -> None:
-    """Log *fact* if it ends a request."""
+    """Write one JSON line to stderr if *fact* ends a request.
+
+    Written directly: a logging library costs more than everything else that is counted.
+    """
     if not isinstance(fact, RequestFinished):
         return
-    _log.info(
-        "request.finished",
-        request_id=fact.request_id,
-        key=fact.key,
-        dialect=fact.dialect,
-        model=fact.model,
-        technique=fact.technique,
-        streamed=fact.streamed,
-        outcome=fact.outcome,
-        status=fact.status,
-        calls=len(fact.rows),
-        failures=[row.outcome for row in fact.rows if row.outcome != "ok"],
-        ms=round(fact.seconds * 1000, 1),
-    )
+    line = {
+        "event": "request.finished",
+        "level": "info",
+        "timestamp": datetime.now(UTC),
+        "request_id": fact.request_id,
+        "key": fact.key,
+        "dialect": fact.dialect,
+        "model": fact.model,
+        "technique": fact.technique,
+        "streamed": fact.streamed,
+        "outcome": fact.outcome,
+        "status": fact.status,
+        "calls": len(fact.rows),
+        "failures": [row.outcome for row in fact.rows if row.outcome != "ok"],
+        "ms": round(fact.seconds * 1000, 3),
+    }
+    sys.stderr.buffer.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    sys.stderr.buffer.flush()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 import anyio
@@ -40,20 +38,33 @@ class _Headers(Mapping[str, str]):
         return len(self._headers)
 
 
-@dataclass(frozen=True, slots=True)
 class SimulatedResponse:
-    """An answer: its ``frames`` come one by one, each after ``pause`` seconds a token."""
+    """An answer: its *frames* come one by one, each after *pause* seconds a token."""
 
-    status: int
-    headers: Mapping[str, str]
-    frames: tuple[tuple[bytes, int], ...]
-    pause: float = 0.0
+    def __init__(
+        self,
+        status: int,
+        headers: Mapping[str, str],
+        frames: Iterable[tuple[bytes, int]],
+        pause: float = 0.0,
+    ) -> None:
+        self.status = status
+        self.headers = headers
+        self._frames = iter(frames)
+        self._pause = pause
 
-    async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield the body as it arrives."""
-        for frame, tokens in self.frames:
-            await _sleep(tokens * self.pause)
-            yield frame
+    async def read(self) -> bytes:
+        """Return the next frame, ``b""`` after the last."""
+        frame, tokens = next(self._frames, (b"", 0))
+        await _sleep(tokens * self._pause)
+        return frame
+
+    def allow_silence(self, seconds: float) -> None:
+        """Do nothing: a simulation is never silent for long."""
+
+    def close(self) -> None:
+        """Give no more frames."""
+        self._frames = iter(())
 
 
 class SimulatedTransport:
@@ -71,9 +82,9 @@ class SimulatedTransport:
         self._limits = Limits(self._simulation, self._utc_now)
         self._calls = 0
 
-    @asynccontextmanager
-    async def post(self, call: HttpCall) -> AsyncGenerator[SimulatedResponse, None]:
-        """Answer *call*."""
+    async def post(self, call: HttpCall, silence_s: float) -> SimulatedResponse:
+        """Answer *call*; it is never silent for long."""
+        del silence_s
         await anyio.lowlevel.checkpoint()
         self._calls += 1
         try:
@@ -82,18 +93,16 @@ class SimulatedTransport:
             now = anyio.current_time()
             self._limits.take(asked.prompt_tokens + answer.tokens, now)
         except Refused as refused:
-            yield self._response(refused.status, refused.headers, wording.failure(refused))
-            return
+            return self._response(refused.status, refused.headers, wording.failure(refused))
         headers = self._limits.headers(now)
         pause = self._seconds(1 / model.tokens_per_second)
         await _sleep(self._seconds(model.first_token_s))
         if asked.streamed:
             frames = tuple(wording.stream(answer))
             told = _Headers(self._headers(_EVENTS) | headers)
-            yield SimulatedResponse(200, told, frames, pause)
-        else:
-            await _sleep(pause * answer.tokens / asked.n)
-            yield self._response(200, headers, wording.whole(answer))
+            return SimulatedResponse(200, told, frames, pause)
+        await _sleep(pause * answer.tokens / asked.n)
+        return self._response(200, headers, wording.whole(answer))
 
     def _accepted(self, call: HttpCall) -> tuple[Asked, SimulatedModel]:
         every = self._simulation.fail_every

@@ -43,6 +43,8 @@ async def ask(transport: SimulatedTransport, text: str = "What is 17 * 23?", **b
 
 
 async def send(transport: SimulatedTransport, raw: bytes, path: str = "/chat/completions") -> Got:
-    async with transport.post(HttpCall(path, raw, {})) as response:
-        chunks = [chunk async for chunk in response.chunks()]
-        return Got(response.status, dict(response.headers), b"".join(chunks), chunks)
+    response = await transport.post(HttpCall(path, raw, {}), 60)
+    chunks = []
+    while chunk := await response.read():
+        chunks.append(chunk)
+    return Got(response.status, dict(response.headers), b"".join(chunks), chunks)

@@ -131,5 +131,6 @@ async def test_without_limits_there_are_no_headers_about_them() -> None:
 
 
 async def test_headers_are_found_in_any_case() -> None:
-    async with SimulatedTransport().post(HttpCall("/chat/completions", b"", {})) as response:
-        assert response.headers["Content-Type"] == "application/json"
+    response = await SimulatedTransport().post(HttpCall("/chat/completions", b"", {}), 60)
+
+    assert response.headers["Content-Type"] == "application/json"

@@ -23,6 +23,7 @@ from techniques.core.errors import StreamBroken, UpstreamFailed
 from techniques.core.events import Event, Finished, Relayed, Started, UsageReported
 from techniques.core.json import Json, JsonObject
 
+_CALLING = frozenset({"tool_calls", "function_call"})
 _COMMENTS = re.compile(rb"(?:(?::[^\r\n]*)?(?:\r\n|\r|\n))*")
 
 
@@ -43,19 +44,23 @@ class RelayedStream:
         self._started: Started | None = None
         self._speaking = False  # of what came before, a client is not told until it is
         self._told = False
+        self._plain_so_far = False  # nothing is held back, so plain bytes can go as they are
         self._usage: Usage | None = None
         self._usage_chunk: SseEvent | JsonObject | None = None
         self._finished: Finished | None = None
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
         """Yield the regular bytes of *chunk* in one piece, and what they tell."""
-        if self._finished is not None:
-            return
-        if self._sse.empty and self._told:
+        if self._plain_so_far:
             characters = _all_plain(chunk)
             if characters >= 0:
-                yield Relayed(chunk, characters)
-                return
+                return iter((Relayed(chunk, characters),))
+        return self._read(chunk)
+
+    def _read(self, chunk: bytes) -> Iterator[Event]:
+        if self._finished is not None:
+            return
+        self._plain_so_far = False
         try:
             for event in self._sse.feed(chunk):
                 self._take(event)
@@ -65,6 +70,7 @@ class RelayedStream:
             yield from self._flush()
             raise
         yield from self._flush()
+        self._plain_so_far = self._is_between_events()
 
     def end(self) -> Iterator[Event]:
         """Yield what was complete only with the end of the bytes."""
@@ -79,6 +85,9 @@ class RelayedStream:
             yield from self._flush()
             raise
         yield from self._flush()
+
+    def _is_between_events(self) -> bool:
+        return self._told and self._finished is None and self._sse.empty
 
     def _take(self, event: SseEvent) -> None:
         data = event.data
@@ -217,17 +226,20 @@ def _frame(chunk: JsonObject) -> bytes:
 
 def _all_plain(data: bytes) -> int:
     """Return the characters said in *data*, -1 unless it is whole and plain events only."""
-    if not data.endswith(b"\n\n") or b"\r" in data:
+    if not data.endswith(b"\n\n"):
         return -1
+    events = [data] if data.find(b"\n\n") == len(data) - 2 else data[:-2].split(b"\n\n")
     characters = 0
-    try:
-        for event in data[:-2].split(b"\n\n"):
-            said = _plain(orjson.loads(event[6:])) if event[:6] == b"data: " else -1
-            if said < 0:
-                return -1
-            characters += said
-    except ValueError:
-        return -1
+    for event in events:
+        if not event.startswith(b"data: "):
+            return -1
+        try:
+            said = _plain(orjson.loads(event[6:]))
+        except ValueError:
+            return -1
+        if said < 0:
+            return -1
+        characters += said
     return characters
 
 
@@ -239,11 +251,18 @@ def _plain(chunk: Json) -> int:
     if type(choices) is not list or len(choices) != 1 or type(choices[0]) is not dict:
         return -1
     choice = choices[0]
-    delta = choice.get("delta")
-    if type(delta) is not dict or choice.get("finish_reason") is not None:
+    if choice.get("finish_reason") is not None:
         return -1
-    regular = "tool_calls" not in delta and "function_call" not in delta
-    return _words(delta) if regular and type(choice.get("index")) is int else -1
+    delta = choice.get("delta")
+    if type(delta) is not dict or type(choice.get("index")) is not int:
+        return -1
+    characters = 0
+    for name, value in delta.items():
+        if type(value) is str:
+            characters += len(value) if name != "role" else 0
+        elif value is not None and name in _CALLING:
+            return -1
+    return characters
 
 
 def _words(delta: JsonObject) -> int:
