@@ -251,10 +251,9 @@ def _plain(chunk: Json) -> int:
     if type(choices) is not list or len(choices) != 1 or type(choices[0]) is not dict:
         return -1
     choice = choices[0]
-    if choice.get("finish_reason") is not None:
-        return -1
     delta = choice.get("delta")
-    if type(delta) is not dict or type(choice.get("index")) is not int:
+    odd = type(delta) is not dict or type(choice.get("index")) is not int
+    if odd or choice.get("finish_reason") is not None:
         return -1
     characters = 0
     for name, value in delta.items():
