@@ -140,9 +140,8 @@ class RelayedStream:
         for choice in choices:
             index = choice.get("index")
             mended |= self._choices[index if type(index) is int else 0].mend_delta(choice)
-            characters = _spoken(choice["delta"])
-            self._characters += characters
-            self._speaking |= characters > 0 or bool(choice["finish_reason"])
+            self._characters += _spoken(choice["delta"])
+            self._speaking = True  # a client's clock to the first chunk counts the role's, too
         if choices and self._started is None:
             self._started = Started(as_text(chunk.get("id")), as_text(chunk.get("model")))
         if chunk.get("usage") is not None:
@@ -252,8 +251,8 @@ def _plain(chunk: Json) -> int:
         return -1
     choice = choices[0]
     delta = choice.get("delta")
-    odd = type(delta) is not dict or type(choice.get("index")) is not int
-    if odd or choice.get("finish_reason") is not None:
+    ended = choice.get("finish_reason") is not None
+    if ended or type(delta) is not dict or type(choice.get("index")) is not int:
         return -1
     characters = 0
     for name, value in delta.items():
