@@ -90,10 +90,10 @@ def test_a_stream_with_numbers_that_json_has_not_stays_json(stage: Stage) -> Non
 
 @pytest.mark.case("JSON-04")
 def test_bottomless_nesting_is_refused_fast(stage: Stage) -> None:
-    answer = stage.post(CHAT, b"[" * 20_000 + b"]" * 20_000)
+    answers = [stage.post(CHAT, b"[" * 20_000 + b"]" * 20_000) for _ in range(3)]
 
-    assert answer.status == 400
-    assert answer.took < 0.2
+    assert {answer.status for answer in answers} == {400}
+    assert min(answer.took for answer in answers) < 0.1
 
 
 @pytest.mark.case("JSON-04")

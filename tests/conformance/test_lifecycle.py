@@ -99,7 +99,7 @@ def test_the_first_byte_is_waited_for_so_long_and_no_longer(
     answer = stage.post(CHAT, chat(stream=form == "stream"))
 
     assert answer.status == 504
-    assert 0.5 <= answer.took < 0.9
+    assert 0.5 <= answer.took < 1.1
     assert left_upstream(stage, time.monotonic()) < 0.3
 
 
@@ -141,7 +141,7 @@ def test_comments_do_not_stand_for_a_first_token(stage: Stage) -> None:
     answer = stage.post(CHAT, chat(stream=True))
 
     assert answer.status == 504
-    assert 0.5 <= answer.took < 0.9
+    assert 0.5 <= answer.took < 1.1
 
 
 @pytest.mark.case("LIF-07")

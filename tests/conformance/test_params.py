@@ -175,7 +175,7 @@ def test_refusals_and_logprobs_reach_a_streaming_client(stage: Stage) -> None:
 @pytest.mark.parametrize("name", ["best_of_n", "self_consistency", "none"])
 def test_what_only_the_gateway_reads_stays_here(stage: Stage, name: str) -> None:
     stage.upstream.chooses(lambda _asked: script.completion("42"))
-    wishes = {"technique": name, "max_calls": 9, "tags": {"team": "tides"}}
+    wishes = {"technique": name, "max_calls": 9, "tags": "team=tides"}
     if name != "none":
         wishes["params"] = {"num_samples": 2}
 
