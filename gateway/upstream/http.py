@@ -18,7 +18,15 @@ from gateway.upstream.provider import Provider, Reader, Target
 from gateway.upstream.transport import Response, Transport
 from techniques.core.channel import EventStream
 from techniques.core.errors import StreamBroken, UpstreamFailed
-from techniques.core.events import Event, Finished, Note, Started, UsageReported, Warned
+from techniques.core.events import (
+    Event,
+    Finished,
+    Note,
+    Relayed,
+    Started,
+    UsageReported,
+    Warned,
+)
 from techniques.core.request import Request
 
 _ERROR_BODY: Final = 64 * 1024
@@ -137,7 +145,8 @@ class _Call:
             while finished is None and not self._ended:
                 now = monotonic()
                 for event in self._read(await self._response.read()):
-                    deadline = now + idle_s  # comments alone do not keep an answer alive
+                    if not isinstance(event, Relayed) or event.characters:
+                        deadline = now + idle_s  # comments alone do not keep an answer alive
                     if isinstance(event, Finished):
                         finished = event
                     else:
