@@ -63,8 +63,8 @@ class App:
 def _others(parts: Parts) -> Starlette:
     models = ModelsEndpoint(parts.catalogue, parts.front, (CHAT, MESSAGES))
     count = CountTokensEndpoint(parts.front, MESSAGES)
-    metrics = operations.MetricsEndpoint(parts.collect, parts.metrics_token)
-    ledger = operations.LedgerEndpoint(parts.rows, parts.admin_token)
+    metrics = operations.MetricsEndpoint(parts.spool, parts.collect, parts.metrics_token)
+    ledger = operations.LedgerEndpoint(parts.spool, parts.rows, parts.admin_token)
     return Starlette(
         routes=[
             Route("/v1/messages/count_tokens", count.serve, methods=["POST"]),

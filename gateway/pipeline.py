@@ -17,7 +17,6 @@ from gateway.metering.ledger import Ledger
 from gateway.planning.plan import Plan, Planner
 from gateway.policy.keys import Caller
 from gateway.policy.wishes import Wishes
-from gateway.upstream.http import Patience
 from gateway.wire.dialect import Call
 from techniques.core.channel import Channel, Channels, EventStream, TechniqueChannel
 from techniques.core.errors import DeadlinePassed
@@ -50,7 +49,6 @@ class Pipeline:
     """What lives as long as the process."""
 
     planner: Planner
-    patience: Patience
     retry: RetryPolicy
     random: Random = field(default_factory=Random)
 
@@ -90,7 +88,7 @@ class Pipeline:
         if asked.attempted:
             retry = replace(retry, retries=max(retry.retries - asked.attempted, 0))
         allowance = RunAllowance(plan.caps, ledger) if capped else None
-        return Stack(self.patience, retry, self.random, ledger, allowance)
+        return Stack(retry, self.random, ledger, allowance)
 
     def _technique(self, plan: Plan, request: Request, stack: Stack) -> Channel:
         assert plan.card is not None

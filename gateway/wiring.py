@@ -14,9 +14,10 @@ from gateway.channels.retrying import RetryPolicy
 from gateway.config import CapsConfig, Config, ModelConfig, ProviderConfig, Secrets
 from gateway.config.schema import KeyConfig, ThinkingConfig
 from gateway.metering.caps import Caps
-from gateway.metering.meters.log import log_request
+from gateway.metering.meters.log import log_requests
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.rows import RecentRows
+from gateway.metering.spool import Spool
 from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
 from gateway.policy.keys import Caller, KeyRing, OpenDoor
@@ -24,7 +25,7 @@ from gateway.policy.models import Catalogue, Model
 from gateway.surfaces.completion import Front
 from gateway.upstream import provider, providers
 from gateway.upstream.aiohttp_transport import AiohttpTransport, Endpoint
-from gateway.upstream.http import Patience
+from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.provider import Provider, Target
 from gateway.upstream.simulated.settings import Simulation
 from gateway.upstream.simulated.transport import SimulatedTransport
@@ -43,6 +44,7 @@ class Parts:
     front: Front
     catalogue: Catalogue
     rows: RecentRows
+    spool: Spool
     collect: Callable[[], CollectorRegistry]
     metrics_token: str | None
     admin_token: str | None
@@ -66,11 +68,12 @@ async def running(
         catalogue = Catalogue(_model(row, config, dialects, transports) for row in config.models)
         registry = CollectorRegistry()
         rows = RecentRows()
-        meters = (PrometheusMeter(registry, catalogue.labels()), rows, log_request)
+        spool = Spool((PrometheusMeter(registry, catalogue.labels()), rows, log_requests))
+        stack.callback(spool.drain)
         front = Front(
             door=_door(config, secrets),
             pipeline=_pipeline(config, catalogue, cards),
-            meters=meters,
+            meters=(spool,),
             max_body=config.server.max_body,
             keepalive_s=config.server.keepalive_s,
         )
@@ -78,6 +81,7 @@ async def running(
             front,
             catalogue,
             rows,
+            spool,
             _summed if several else lambda: registry,
             _revealed(config.metrics.token),
             secrets.admin_token,
@@ -116,17 +120,17 @@ def _model(
     transports: Mapping[str, Transport],
 ) -> Model:
     account = config.providers[row.provider]
+    target = Target(
+        name=row.name,
+        provider=row.provider,
+        model=row.model or row.name,
+        capabilities=_capabilities(row),
+        thinking=_thinking(row.thinking),
+        split_thinking=row.think_tags == "split",
+    )
+    patience = Patience(config.upstream.first_byte_s, config.upstream.idle_s)
     return Model(
-        target=Target(
-            name=row.name,
-            provider=row.provider,
-            model=row.model or row.name,
-            capabilities=_capabilities(row),
-            thinking=_thinking(row.thinking),
-            split_thinking=row.think_tags == "split",
-        ),
-        provider=dialects[account.dialect],
-        transport=transports[row.provider],
+        HttpChannel(transports[row.provider], dialects[account.dialect], target, patience),
         price=_price(row),
         fallbacks=row.fallbacks,
         hedge_after_s=row.hedge_after_s,
@@ -199,7 +203,6 @@ def _pipeline(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) -
     upstream = config.upstream
     return Pipeline(
         Planner(catalogue, cards, defaults),
-        Patience(upstream.first_byte_s, upstream.idle_s),
         RetryPolicy(upstream.retries, upstream.backoff_s, upstream.max_wait_s),
     )
 

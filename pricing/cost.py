@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from typing import Final
 
-from pricing.price import PICO, Price
+from pricing.price import Price
 from pricing.usage import Usage
+
+_PICO: Final = 10**12
 
 
 def cost(usage: Usage, price: Price) -> int:
@@ -36,9 +38,9 @@ def cost(usage: Usage, price: Price) -> int:
 
 
 def dollars(picodollars: int) -> str:
-    """Return *picodollars* as a decimal number of US dollars, without rounding or exponent."""
-    text = f"{Decimal(picodollars) / PICO:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    """Return *picodollars*, not negative, as a decimal number of US dollars, without rounding."""
+    whole, rest = divmod(picodollars, _PICO)
+    return f"{whole}.{rest:012d}".rstrip("0") if rest else str(whole)
 
 
 def _rate(own: int | None, otherwise: int) -> int:

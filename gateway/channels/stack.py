@@ -14,7 +14,6 @@ from gateway.channels.retrying import RetryingChannel, RetryPolicy
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import CallRetried, Ledger
 from gateway.policy.models import Model
-from gateway.upstream.http import HttpChannel, Patience
 from techniques.core.channel import Channel, Member
 from techniques.core.errors import UpstreamFailed
 from techniques.core.events import Warned
@@ -24,7 +23,6 @@ from techniques.core.events import Warned
 class Stack:
     """Builds the channels of one run. ``allowance`` is None when the run has no caps."""
 
-    patience: Patience
     retry: RetryPolicy
     random: Random
     ledger: Ledger
@@ -45,7 +43,7 @@ class Stack:
 
     def _to_one(self, model: Model) -> Channel:
         # Innermost first.
-        channel: Channel = HttpChannel(model.transport, model.provider, model.target, self.patience)
+        channel: Channel = model.channel
         # each attempt is a row of its own, with its own price
         channel = MeteredChannel(channel, model.target, model.price, self.ledger)
         # an attempt that was not admitted is no row

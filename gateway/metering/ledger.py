@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-import structlog
-
 from gateway.upstream.provider import Target
 from pricing.cost import dollars
 from pricing.usage import Usage
@@ -15,8 +13,6 @@ from techniques.core.events import Warned
 
 CostSource = Literal["operator", "unknown"]
 """Where a price came from: the operator's configuration, or nowhere."""
-
-_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +93,7 @@ Meter: TypeAlias = Callable[[Fact], None]
 class Ledger:
     """Collects a request's facts and hands each to the meters.
 
-    A meter that fails cannot fail a request. ``client_left`` is set before the client's leaving
+    ``client_left`` is set before the client's leaving
     cancels what runs, so that the rows can tell it from other cancellations. ``answering`` is the
     model of the last sub-call that began to answer as ``answer``.
     """
@@ -117,10 +113,7 @@ class Ledger:
                 return
             self.warnings.append(fact)
         for meter in self.meters:
-            try:
-                meter(fact)
-            except Exception:  # noqa: BLE001 - one of the three boundaries: facts must not hurt
-                _log.exception("meter.failed")
+            meter(fact)
 
     def usage(self) -> Usage:
         """Return the tokens of all sub-calls that have ended."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from gateway.metering.caps import Caps
 from gateway.policy.keys import Caller
 from gateway.policy.models import Catalogue, Model
-from gateway.policy.wishes import PREFIX, Wishes
+from gateway.policy.wishes import NOTHING, PREFIX, Wishes
 from gateway.wire.dialect import Call
 from pricing.price import PICO
 from techniques.core.errors import Denied, RequestRejected
@@ -21,6 +21,7 @@ from techniques.core.registry import Card
 
 NONE = "none"
 AUTO = "auto"
+_MOST_KNOWN = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,15 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Makes plans from the configuration's models, the techniques' cards and the defaults."""
+    """Makes plans from the configuration's models, the techniques' cards and the defaults.
+
+    A plan depends on nothing else, so those of plain calls are kept in ``known``.
+    """
 
     catalogue: Catalogue
     cards: Mapping[str, Card]
     defaults: Defaults
+    known: dict[tuple[str, str | None], Plan] = field(default_factory=dict)
 
     def plan(self, call: Call, caller: Caller, wishes: Wishes) -> Plan:
         """Return what to do for *call*.
@@ -84,6 +89,17 @@ class Planner:
             RequestRejected: A wish names something that does not exist, or options out of range.
             Denied: *caller* may not use the model or the technique.
         """
+        if wishes is not NOTHING or call.n > 1:
+            return self._plan(call, caller, wishes)
+        asked = (call.model, caller.name)
+        known = self.known.get(asked)
+        if known is None:
+            if len(self.known) >= _MOST_KNOWN:
+                self.known.clear()
+            known = self.known[asked] = self._plan(call, caller, wishes)
+        return known
+
+    def _plan(self, call: Call, caller: Caller, wishes: Wishes) -> Plan:
         slug, model = self._model(call.model)
         asked, why = self._asked(slug, wishes)
         card, masked = self._card(asked, call, caller)

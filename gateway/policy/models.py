@@ -5,32 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from gateway.upstream.provider import Provider, Target
-from gateway.upstream.transport import Transport
+from gateway.upstream.http import HttpChannel
+from gateway.upstream.provider import Target
 from pricing.price import Price
 from techniques.core.errors import UnknownModel
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model, the account that serves it, and what is known of it.
+    """A model, the channel that goes straight to it, and what is known of it.
 
-    ``target.name`` may end in ``*``: the model then serves every name that begins so, under the
+    Its target's name may end in ``*``: the model then serves every name that begins so, under the
     name asked for.
     """
 
-    target: Target
-    provider: Provider
-    transport: Transport
+    channel: HttpChannel
     price: Price | None = None
     fallbacks: tuple[str, ...] = ()
     hedge_after_s: float | None = None
     simulated: bool = False
 
     @property
+    def target(self) -> Target:
+        """The model as the configuration has it."""
+        return self.channel.target
+
+    @property
     def name(self) -> str:
         """The operator's name for it; safe as a label."""
-        return self.target.name
+        return self.channel.target.name
 
 
 class Catalogue:
@@ -56,7 +59,8 @@ class Catalogue:
             return model
         for prefix, general in self._by_prefix:
             if name.startswith(prefix) and _is_plain(name):
-                return replace(general, target=replace(general.target, model=name))
+                target = replace(general.target, model=name)
+                return replace(general, channel=replace(general.channel, target=target))
         raise UnknownModel(f"There is no model {name[:128]!r}.", param="model")
 
     def named(self) -> Mapping[str, Model]:

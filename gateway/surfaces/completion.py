@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from secrets import token_hex
 from time import perf_counter
 from typing import Final
-from uuid import uuid4
 
 import structlog
 from starlette.types import Receive, Scope, Send
@@ -18,6 +18,7 @@ from gateway.policy import wishes as wishing
 from gateway.policy.keys import KeyRing, OpenDoor
 from gateway.surfaces.incoming import Gone, body_of, headers_of
 from gateway.surfaces.outcome import outcome_of
+from gateway.upstream.provider import Target
 from gateway.wire.body import parse
 from gateway.wire.dialect import Dialect, Summary
 from gateway.wire.respond import Exchange, Headers, encoded
@@ -48,6 +49,7 @@ class _Visit:
     """One request, as far as it has come."""
 
     request_id: str
+    id_header: bytes
     headers: Mapping[str, str]
     ledger: Ledger
     came: float = field(default_factory=perf_counter)
@@ -67,10 +69,13 @@ class CompletionEndpoint:
     def __init__(self, dialect: Dialect, front: Front) -> None:
         self._dialect = dialect
         self._front = front
+        self._id_header = b"request-id" if dialect.name == "anthropic" else b"x-request-id"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        visit = _Visit(uuid4().hex, headers_of(scope), Ledger(self._front.meters))
+        visit = _Visit(
+            token_hex(16), self._id_header, headers_of(scope), Ledger(self._front.meters)
+        )
         visit.ledger.record(RequestBegun(self._dialect.name))
         try:
             await self._serve(visit, receive, send)
@@ -156,29 +161,35 @@ def _attempted(headers: Mapping[str, str]) -> int:
 
 def _head(visit: _Visit) -> Headers:
     """Return the response headers, as far as things are known when they are sent."""
-    values: dict[str, str | None] = {
-        "x-lockgate-request-id": visit.request_id,
-        "x-request-id": visit.request_id,
-        "request-id": visit.request_id,
-    }
+    own = visit.request_id.encode()
+    headers: Headers = [(b"x-lockgate-request-id", own), (visit.id_header, own)]
     plan, ledger = visit.plan, visit.ledger
     if plan is not None:
-        rows = ledger.rows
         answered = ledger.answering or plan.model.target
-        values |= {
-            "x-lockgate-technique": plan.technique,
-            "x-lockgate-route": plan.why,
-            "x-lockgate-model": answered.name,
-            "x-lockgate-provider": answered.provider,
-            "x-lockgate-calls": str(len(rows)) if rows else None,
-            "x-lockgate-cost-usd": ledger.cost_usd() if rows else None,
-            "x-lockgate-cost-source": ledger.cost_source() if rows else None,
-            "x-lockgate-paused-ms": "0",
-            "x-lockgate-overhead-ms": f"{(visit.planned - visit.came) * 1000:.3f}",
-        }
+        headers += (
+            (b"x-lockgate-technique", plan.technique.encode()),
+            (b"x-lockgate-model", _shown(answered).encode()),
+            (b"x-lockgate-provider", answered.provider.encode()),
+            (b"x-lockgate-overhead-ms", b"%.3f" % ((visit.planned - visit.came) * 1000)),
+        )
+        if plan.why != "default":
+            headers.append((b"x-lockgate-route", plan.why.encode()))
+        if ledger.rows:
+            headers += (
+                (b"x-lockgate-calls", b"%d" % len(ledger.rows)),
+                (b"x-lockgate-cost-source", ledger.cost_source().encode()),
+            )
+            if cost := ledger.cost_usd():
+                headers.append((b"x-lockgate-cost-usd", cost.encode()))
     if ledger.warnings:
-        values["x-lockgate-warnings"] = "; ".join(_warnings(ledger))
-    return encoded(values)
+        told = "; ".join(_warnings(ledger))
+        headers.append((b"x-lockgate-warnings", told.encode("latin-1", "replace")))
+    return headers
+
+
+def _shown(target: Target) -> str:
+    """Return what a client calls *target*; a name that ends in ``*`` stands for many."""
+    return target.model if target.name.endswith("*") else target.name
 
 
 def _warnings(ledger: Ledger) -> list[str]:
@@ -194,7 +205,7 @@ def _summary(visit: _Visit) -> Summary:
         trailer = {
             "request_id": visit.request_id,
             "technique": plan.technique,
-            "model": answered.name,
+            "model": _shown(answered),
             "provider": answered.provider,
             "calls": len(ledger.rows),
             "cost_usd": ledger.cost_usd(),

@@ -44,13 +44,13 @@ class CountTokensEndpoint:
         raw = await body_of(request.receive, headers, self._front.max_body)
         call = counting.decode(parse(raw), raw)
         model = self._front.pipeline.planner.permitted(call.model, caller)
-        if model.provider.dialect != _ANTHROPIC:
+        if model.channel.provider.dialect != _ANTHROPIC:
             return counting.estimate(call.relay.decode()), "estimate"
         return await self._asked(call, model, headers), "provider"
 
     async def _asked(self, call: Call, model: Model, headers: Mapping[str, str]) -> int:
         sent = count_tokens_call(call.relay, model.target, forwarded(headers, _ANTHROPIC))
-        response = await model.transport.post(sent, _WAIT_S)
+        response = await model.channel.transport.post(sent, _WAIT_S)
         try:
             body = bytearray()
             while len(body) < _MOST_BYTES and (chunk := await response.read()):
@@ -59,5 +59,5 @@ class CountTokensEndpoint:
             response.close()
         if response.status != 200:
             told = {name.lower(): value for name, value in response.headers.items()}
-            raise model.provider.failure(response.status, told, bytes(body))
+            raise model.channel.provider.failure(response.status, told, bytes(body))
         return read_count(bytes(body))

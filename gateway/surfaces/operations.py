@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.metering.meters.rows import RecentRows
+from gateway.metering.spool import Spool
 from techniques.core.json import JsonObject
 
 
@@ -30,7 +31,10 @@ def readyz(request: Request) -> Response:
 class MetricsEndpoint:
     """``GET /metrics``; with a *token*, for its bearer only."""
 
-    def __init__(self, collect: Callable[[], CollectorRegistry], token: str | None) -> None:
+    def __init__(
+        self, spool: Spool, collect: Callable[[], CollectorRegistry], token: str | None
+    ) -> None:
+        self._spool = spool
         self._collect = collect
         self._token = token
 
@@ -38,6 +42,7 @@ class MetricsEndpoint:
         """Serve the metrics in Prometheus's text format."""
         if self._token is not None and not is_bearer(request, self._token):
             return _json({"error": {"message": "This needs the metrics token."}}, 401)
+        self._spool.drain()
         text = await anyio.to_thread.run_sync(self._render)  # thousands of series take a while
         return Response(text, media_type=CONTENT_TYPE_LATEST)
 
@@ -48,7 +53,8 @@ class MetricsEndpoint:
 class LedgerEndpoint:
     """``GET /admin/ledger?request=ID``, for the bearer of the admin token."""
 
-    def __init__(self, rows: RecentRows, token: str | None) -> None:
+    def __init__(self, spool: Spool, rows: RecentRows, token: str | None) -> None:
+        self._spool = spool
         self._rows = rows
         self._token = token
 
@@ -59,6 +65,7 @@ class LedgerEndpoint:
             return _json({"error": {"message": message}}, 403)
         if not is_bearer(request, self._token):
             return _json({"error": {"message": "This needs the admin token."}}, 401)
+        self._spool.drain()
         request_id = request.query_params.get("request")
         if not request_id:
             return _json({"error": {"message": "Say which: ?request=ID"}}, 400)

@@ -253,7 +253,7 @@ class Request:
     tools: tuple[Tool | Opaque, ...] = ()
     tool_choice: ToolChoice | None = None
     response_format: ResponseFormat | None = None
-    sampling: Sampling = field(default_factory=Sampling)
+    sampling: Sampling = Sampling()  # noqa: RUF009 - frozen, so one serves all
     thinking: ThinkingWish | None = None
     user: str | None = None
     stream: bool = False

@@ -1,1 +1,1 @@
-"""What reads facts: one meter a file. A meter is called with each fact and must be quick."""
+"""What reads facts: one meter a file. A meter is called with facts in order, and must be quick."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import orjson
@@ -10,13 +11,17 @@ import orjson
 from gateway.metering.ledger import Fact, RequestFinished
 
 
-def log_request(fact: Fact) -> None:
-    """Write one JSON line to stderr if *fact* ends a request.
+def log_requests(facts: Sequence[Fact]) -> None:
+    """Write a JSON line to stderr for each of *facts* that ends a request.
 
     Written directly: a logging library costs more than everything else that is counted.
     """
-    if not isinstance(fact, RequestFinished):
-        return
+    lines = [_line(fact) for fact in facts if isinstance(fact, RequestFinished)]
+    sys.stderr.buffer.write(b"".join(lines))
+    sys.stderr.buffer.flush()
+
+
+def _line(fact: RequestFinished) -> bytes:
     line = {
         "event": "request.finished",
         "level": "info",
@@ -33,5 +38,4 @@ def log_request(fact: Fact) -> None:
         "failures": [row.outcome for row in fact.rows if row.outcome != "ok"],
         "ms": round(fact.seconds * 1000, 3),
     }
-    sys.stderr.buffer.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-    sys.stderr.buffer.flush()
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

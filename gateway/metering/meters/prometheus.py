@@ -6,7 +6,7 @@ with ``lockgate_``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
@@ -178,8 +178,12 @@ class PrometheusMeter:
                 for outcome in OUTCOMES:  # a rate needs the zero before the first
                     self._requests.labels(dialect, model, "none", outcome)
 
-    def __call__(self, fact: Fact) -> None:
-        """Count *fact*."""
+    def __call__(self, facts: Sequence[Fact]) -> None:
+        """Count *facts*."""
+        for fact in facts:
+            self._count(fact)
+
+    def _count(self, fact: Fact) -> None:
         match fact:
             case CallFinished():
                 self._call(fact)

@@ -6,6 +6,7 @@ In memory and bounded: the durable ledger is a database's matter.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from gateway.metering.ledger import CallFinished, Fact, RequestFinished
@@ -16,16 +17,17 @@ from techniques.core.json import JsonObject
 class RecentRows:
     """The rows of the last *most* requests, by request id."""
 
-    def __init__(self, most: int = 10_000) -> None:
+    def __init__(self, most: int = 2_000) -> None:
         self._most = most
         self._requests: OrderedDict[str, RequestFinished] = OrderedDict()
 
-    def __call__(self, fact: Fact) -> None:
-        """Keep *fact* if it ends a request."""
-        if isinstance(fact, RequestFinished):
-            self._requests[fact.request_id] = fact
-            if len(self._requests) > self._most:
-                self._requests.popitem(last=False)
+    def __call__(self, facts: Sequence[Fact]) -> None:
+        """Keep those of *facts* that end a request."""
+        for fact in facts:
+            if isinstance(fact, RequestFinished):
+                self._requests[fact.request_id] = fact
+        while len(self._requests) > self._most:
+            self._requests.popitem(last=False)
 
     def rows(self, request_id: str) -> list[JsonObject]:
         """Return the rows of the request, one a sub-call; none if it is not known any more."""
