@@ -155,7 +155,8 @@ def first_200_s(server: Server, call: Call, patience_s: float) -> float:
         if status == 200:
             return time.perf_counter() - server.started
         time.sleep(0.01)
-    said = "\n".join(server.log.read_text(errors="replace").splitlines()[-15:])
+    lines = server.log.read_text(errors="replace").splitlines()[-6:]
+    said = "\n".join(line[-600:] for line in lines)
     raise CannotMeasure(f"{server.name} did not answer with 200. It said:\n{said}")
 
 
