@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from techniques.core.json import NOTHING, Json
 from techniques.core.request import Request, Tool
+from techniques.parts.markers import ends
 
 AnswerKind: TypeAlias = Literal[
     "tool", "json", "letter", "number", "yes_no", "short", "code", "prose"
@@ -38,7 +39,7 @@ class Expected:
 
 def expect(request: Request) -> Expected:
     """Return what kind of answer *request* asks for."""
-    ask = last_ask(request)
+    ask = ends(last_ask(request))
     options = _options(ask)
     text = _text_kind(request, ask, options)
     acts = bool(request.tools) and not (request.tool_choice and request.tool_choice.mode == "none")
@@ -95,7 +96,7 @@ _FIXED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _CODE = re.compile(
-    r"""```|\bdef\s+\w+\(|\bTraceback\b|\bclass\s+\w+[:({]|=>|;\s*$|\bSELECT\b.+\bFROM\b
+    r"""```|\bdef\s+\w+\(|\bTraceback\b|\bclass\s+\w+[:({]|=>|;[ \t]*$|\bSELECT\b.{1,200}\bFROM\b
       |\b(?:write|fix|refactor|implement|debug|port|test|code)\b[^.?!]{0,60}
        \b(?:python|javascript|typescript|java|rust|golang|c\+\+|sql|bash|shell|regex|html|css
           |function|class|method|script|program|query|unit\s+tests?|algorithm)\b""",
@@ -115,7 +116,7 @@ _LONG = re.compile(
 )
 _YES_NO = re.compile(
     r"""\b(?:yes\s+or\s+no|true\s+or\s+false|yes/no|true/false)\b
-      |(?:^|[.!?\n]\s*)(?:is|are|was|were|does|did|has|have|had)\s[^?.!\n]{3,200}\?\s*$""",
+      |(?:^|[.!?\n][ \t]*)(?:is|are|was|were|does|did|has|have|had)\s[^?.!\n]{3,200}\?\s*$""",
     re.IGNORECASE | re.VERBOSE,
 )
 _NAMES = re.compile(

@@ -22,7 +22,7 @@ _CUE: Final = (
     "\n\nWhen you are done, end with one line of the form `{label} ...` that gives {wanted}."
 )
 _LINE = re.compile(
-    rf"\n*^[ \t>*_#`-]*{re.escape(CUE_LABEL[:-1])}[*_`]*:[*_`]*[ \t]*"
+    rf"^[ \t>*_#`-]*{re.escape(CUE_LABEL[:-1])}[*_`]*:[*_`]*[ \t]*"
     r"(?P<value>[^\n]*?)[ \t*_`]*\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )

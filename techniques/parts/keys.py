@@ -8,7 +8,7 @@ from typing import Final
 from techniques.core.reply import Reply
 from techniques.parts.answers import AnswerKind, Expected
 from techniques.parts.decisions import actions, decision, read_json
-from techniques.parts.markers import bolds, boxed, last_paragraph, marked, sentences
+from techniques.parts.markers import bolds, boxed, ends, last_paragraph, marked, sentences
 from techniques.parts.numbers import Quantity, quantities, stated
 from techniques.parts.refusals import abstains
 
@@ -17,13 +17,14 @@ TEXT: Final = "text|"
 """Begins the key of a text that is only alike to its own words; a voter may know better."""
 
 _SHORT_WORDS: Final = 12
+_LETTER_LENGTH: Final = 40  # characters; who gives only a letter needs no more
 
 
 def key_of(reply: Reply, expected: Expected) -> str | None:
     """Return the key of what *reply* answers, ``<kind>|<canonical form>``."""
     if reply.tool_calls:
         return TOOL + actions(reply.tool_calls, expected.parameters)
-    found = _reading(reply.text, expected)
+    found = _reading(ends(reply.text), expected)
     if found is not None:
         return f"{'short' if expected.text == 'prose' else expected.text}|{found}"
     if keyed(expected.text) or abstains(reply.text):
@@ -39,7 +40,7 @@ def keyed(kind: AnswerKind) -> bool:
 def letter(text: str, expected: Expected) -> str | None:
     """Return the option that *text* chooses, as an upper-case letter."""
     options = expected.options
-    whole = _WHOLE_LETTER.fullmatch(text)
+    whole = _WHOLE_LETTER.fullmatch(text) if len(text) < _LETTER_LENGTH else None
     if whole and whole[1].upper() in options:
         return whole[1].upper()
     for statement in (boxed(text), marked(text)):
@@ -121,7 +122,7 @@ def _quantity(quantity: Quantity) -> str:
 
 
 def _stated_option(statement: str, expected: Expected) -> str | None:
-    first = _OPTION_FIRST.match(statement)
+    first = _OPTION_FIRST.match(statement[:_LETTER_LENGTH])
     if first and first[1].upper() in expected.options:
         return first[1].upper()
     alone = [found for found in _LETTER.findall(statement) if found in expected.options]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 CUE_LABEL = "Final answer:"
 """How the line begins that ``cue`` asks for."""
@@ -18,16 +19,26 @@ _MARKER = re.compile(
 _INNER = re.compile(
     r"\b(?:final\s+answer|answer)\s*(?:is|:|=)\s*(?P<value>[^\n]+?)\s*$", re.IGNORECASE
 )
-_HASHES = re.compile(r"^\s*####\s*(?P<value>\S.*?)\s*$", re.MULTILINE)
+_HASHES = re.compile(r"^[ \t]*####[ \t]*(\S.*)$", re.MULTILINE)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|\.(?=\S)|[!?](?=\S)|$|\n)+")
-_PARAGRAPHS = re.compile(r"\n\s*\n")
+_BOXES: Final = 8  # a text full of boxes that never close is no reason to search for ever
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
+_LINE_END: Final = 300
+_HEAD: Final = 2000
+_TAIL: Final = 6000
 _BOLD = re.compile(r"(?<!\*)\*\*(?!\*)([^*\n]{1,80}?)\*\*(?!\*)")
+
+
+def ends(text: str) -> str:
+    """Return *text*, if it is very long only its start and its end, where answers are stated."""
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
 
 
 def boxed(text: str) -> str | None:
     r"""Return what the last closed ``\boxed{...}`` of *text* holds, braces in it balanced."""
-    for start in reversed([match.end() for match in _BOX.finditer(text)]):
+    starts = [match.end() for match in _BOX.finditer(text)]
+    for start in reversed(starts[-_BOXES:]):
         depth = 1
         for place in range(start, len(text)):
             depth += {"{": 1, "}": -1}.get(text[place], 0)
@@ -40,9 +51,9 @@ def marked(text: str) -> str | None:
     """Return what follows the last marker such as ``####`` or ``The answer is``."""
     hashes = _HASHES.findall(text)
     if hashes:
-        return str(hashes[-1])
+        return str(hashes[-1]).strip()
     for line in reversed(text.strip().splitlines()):
-        found = _MARKER.match(line) or _INNER.search(line)
+        found = _MARKER.match(line) or _INNER.search(line[-_LINE_END:])
         if found:
             return found["value"].strip("*_ \t")
     return None

@@ -11,8 +11,10 @@ from techniques.core.json import Json
 from techniques.core.reply import Reply, replied
 from techniques.core.request import ResponseFormat, Tool, ToolCall, ToolChoice, said
 from techniques.parts.answers import Expected, expect, last_ask
+from techniques.parts.cue import uncued
 from techniques.parts.keys import key_of, letter, number, plain, short, yes_no
 from techniques.parts.numbers import quantities, stated
+from techniques.parts.refusals import refuses
 from tests.techniques.scene import asks, calls
 
 CITIES = expect(asks("Which is the capital?\nA) London\nB) Paris\nC) Rome\nD) A village"))
@@ -322,3 +324,19 @@ def json_expected(schema: Json) -> Expected:
 
 def json_key(value: Json, expected: Expected) -> str | None:
     return key_of(replied(json.dumps(value)), expected)
+
+
+HOSTILE = [
+    " ", ".", "1 ", "\n", ">\n", "'", "\\boxed{", "{", "answer is ", "Final answer:\n", "SELECT ",
+    "what is the ", "A) x B) ", "1 x 10^", "**a", "- ", "a\n\n", "is not ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_hostile_text_takes_no_time_that_is_felt(piece: str) -> None:
+    text = piece * 20_000
+    for question in ("What is 1+1?", "Is it so?", "A) x\nB) y", "hi", text):
+        expected = expect(asks(question))
+        key_of(replied(text), expected)
+    uncued(replied(text))
+    refuses(replied(text))

@@ -1,0 +1,347 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from pricing.usage import Usage
+from techniques.catalog.self_refine import Options, self_refine
+from techniques.core.channel import Member
+from techniques.core.errors import TechniqueFailed, UpstreamFailed
+from techniques.core.json import Json
+from techniques.core.reply import Reply, replied
+from techniques.core.request import (
+    Message,
+    Refusal,
+    Request,
+    ResponseFormat,
+    Sampling,
+    Text,
+    Thinking,
+    Tool,
+    ToolChoice,
+    ToolResult,
+    said,
+)
+from techniques.testing import ScriptedChannel
+from tests.techniques.scene import (
+    Answer,
+    Cap,
+    Played,
+    Setting,
+    asks,
+    calls,
+    channels,
+    fault,
+    faults,
+    line,
+    marks,
+    play,
+    prefers,
+    scripted,
+    shown,
+    with_judge,
+)
+
+HI = asks("Tell me of the war.")
+DRAFT = "The war began in 1916 and was long."
+MENDED = "The war began in 1914 and was long."
+DATE = fault("in 1916", "in 1914")
+GAP = fault("", "Say when it ended.", "missing")
+STOP = faults(decision="stop")
+DOWN = UpstreamFailed("down", "server", retryable=True)
+
+
+def by_step(answers: dict[str, Answer], otherwise: Answer = STOP) -> ScriptedChannel:
+    """Answer by step, or by role where the step is not named; judges like revisions."""
+
+    def answer(request: Request) -> Answer:
+        found = answers.get(request.step, answers.get(request.role))
+        if found is None and request.role == "judge":
+            return prefers("2" if request.step.endswith("a") else "1")
+        return otherwise if found is None else found
+
+    return scripted(answer)
+
+
+async def run(
+    channel: ScriptedChannel, request: Request = HI, *, cap: int | None = None, **options: Json
+) -> Played:
+    limit = None if cap is None else Cap(channel, cap)
+    return await play(
+        self_refine, with_judge(channel), request, Setting(Options(**options), cap=limit)
+    )
+
+
+async def test_a_critic_that_sees_nothing_leaves_the_draft() -> None:
+    played = await run(by_step({"d0": DRAFT}))
+    assert played.text == DRAFT
+    assert played.roles() == ["candidate", "critique"]
+
+
+async def test_a_wrong_passage_is_replaced_without_another_call() -> None:
+    usage = Usage(7, 9)
+    draft = Reply((Thinking("hm", "sig"), Text(DRAFT)), usage=usage, logprobs={"content": []})
+    played = await run(by_step({"d0": draft, "k0": faults(DATE)}))
+    assert played.text == MENDED
+    assert "refine" not in played.roles()
+    assert played.reply.parts[0] == Thinking("hm", "sig")
+    assert (played.reply.usage, played.reply.logprobs) == (usage, None)
+    assert played.note("rounds") == {"used": 1, "accepted": 1}
+
+
+async def test_what_is_missing_is_written_by_the_model() -> None:
+    played = await run(
+        by_step({"d0": DRAFT, "k0": faults(GAP), "r0": DRAFT + " It ended in 1918."})
+    )
+    assert played.text.endswith("1918.")
+    revising = next(one for one in played.asked if one.role == "refine")
+    assert revising.messages[:-2] == HI.messages
+    assert revising.messages[-2] == said("assistant", DRAFT)
+    assert "Say when it ended." in revising.messages[-1].text
+
+
+async def test_patching_can_be_turned_off() -> None:
+    played = await run(by_step({"d0": DRAFT, "k0": faults(DATE), "r0": MENDED}), patch=False)
+    assert "refine" in played.roles()
+
+
+async def test_a_revision_that_is_not_preferred_twice_is_not_taken() -> None:
+    answers: dict[str, Answer] = {"d0": DRAFT, "k0": faults(DATE), "judge": prefers("2")}
+    played = await run(by_step(answers))
+    assert played.text == DRAFT
+    assert played.note("rounds") == {"used": 1, "accepted": 0}
+
+
+async def test_two_rejections_in_a_row_are_the_end() -> None:
+    answers: dict[str, Answer] = {
+        "d0": DRAFT,
+        "k0": faults(DATE),
+        "k1": faults(fault("and was long", "and was very long")),
+        "k2": faults(fault("The war", "That war")),
+        "judge": prefers("tie"),
+    }
+    played = await run(by_step(answers), max_rounds=6)
+    assert played.note("rounds")["used"] == 2
+
+
+async def test_rounds_end_at_their_number() -> None:
+    def answer(request: Request) -> Answer:
+        match request.role:
+            case "critique":
+                return faults(fault("", f"Add {request.step} to it.", "missing"))
+            case "judge":
+                return prefers("2" if request.step.endswith("a") else "1")
+            case _:
+                return f"{DRAFT} It has a point {request.step}."
+
+    played = await run(scripted(answer), max_rounds=2)
+    assert played.roles().count("critique") == 2
+    assert played.text.endswith("r1.")
+
+
+async def test_a_fault_made_up_or_repeated_is_no_reason_to_go_on() -> None:
+    phantom = faults(fault("in 1999", "in 1914"))
+    assert (await run(by_step({"d0": DRAFT, "k0": phantom}))).roles() == ["candidate", "critique"]
+    repeated = await run(by_step({"d0": DRAFT, "critique": faults(GAP), "r0": MENDED}))
+    assert repeated.roles().count("refine") == 1
+
+
+async def test_a_revision_that_changes_nothing_is_the_end() -> None:
+    played = await run(by_step({"d0": DRAFT, "critique": faults(GAP), "r0": DRAFT}))
+    assert "judge" not in played.roles()
+
+
+@pytest.mark.parametrize(
+    "revision", ["", "I can't help with that.", DOWN, replied("half", "length")]
+)
+async def test_a_lost_revision_leaves_what_stands(revision: Answer) -> None:
+    played = await run(by_step({"d0": DRAFT, "critique": faults(GAP), "r0": revision}))
+    assert played.text == DRAFT
+
+
+async def test_a_critique_that_cannot_be_read_twice_means_stop() -> None:
+    played = await run(by_step({"d0": DRAFT, "critique": "No issues."}))
+    assert played.text == DRAFT
+    assert played.roles().count("critique") == 2
+    assert "critique_unusable" in played.warnings
+
+
+async def test_a_second_critique_is_taken_if_it_can_be_read() -> None:
+    played = await run(by_step({"d0": DRAFT, "k0": "Hm.", "kr0": faults(DATE)}))
+    assert played.text == MENDED
+
+
+def scoring(draft: str, revised: str) -> Callable[[Request], Answer]:
+    def answer(request: Request) -> Answer:
+        match request.role:
+            case "critique":
+                return faults(DATE) if request.step == "k0" else faults(GAP)
+            case "judge":
+                return revised if "in 1914" in shown(request) else draft
+            case "refine":
+                return MENDED + " It ended in 1918."
+            case _:
+                return DRAFT
+
+    return answer
+
+
+async def test_by_score_only_a_clearly_better_text_is_taken() -> None:
+    better = await run(scripted(scoring(marks("n01"), marks())), accept="score", max_rounds=1)
+    assert better.text == MENDED
+    assert better.roles().count("judge") == 2
+    same = await run(scripted(scoring(marks(), marks("n15"))), accept="score", max_rounds=1)
+    assert same.text == DRAFT
+
+
+async def test_by_score_the_standing_text_keeps_its_score() -> None:
+    channel = scripted(scoring(marks("n01"), marks("n15")))
+    played = await run(channel, accept="score", max_rounds=2)
+    assert played.text == MENDED
+    assert played.roles().count("judge") == 3
+
+
+async def test_by_score_without_a_score_the_draft_stays() -> None:
+    played = await run(scripted(scoring("Hm.", marks())), accept="score", max_rounds=1)
+    assert played.text == DRAFT
+
+
+async def test_with_the_rule_off_every_revision_is_taken() -> None:
+    played = await run(by_step({"d0": DRAFT, "k0": faults(DATE)}), accept="off")
+    assert played.text == MENDED
+    assert "judge" not in played.roles()
+
+
+async def test_the_critic_is_another_model_when_one_is_configured() -> None:
+    channel = by_step({"d0": DRAFT})
+    models = replace(channels(channel), critic=Member("c", "critic", channel))
+    await play(self_refine, models, HI, Setting(Options()))
+    assert [one.model for one in channel.asked] == ["model-0", "critic"]
+
+
+async def test_a_round_is_not_begun_that_cannot_be_ended() -> None:
+    played = await run(by_step({"d0": DRAFT, "k0": faults(DATE)}), cap=4)
+    assert played.text == DRAFT
+    assert played.roles() == ["candidate"]
+    assert "cap_reached" in played.warnings
+
+
+async def test_a_cap_may_leave_no_second_critique() -> None:
+    played = await run(by_step({"d0": DRAFT, "critique": "Hm."}), cap=5)
+    assert played.roles() == ["candidate", "critique"]
+
+
+async def test_with_token_log_probabilities_wanted_it_is_a_plain_call() -> None:
+    played = await run(by_step({}, DRAFT), replace(HI, sampling=Sampling(logprobs=True)))
+    assert played.roles() == ["answer"]
+    assert "technique_masked" in played.warnings
+
+
+async def test_a_draft_that_fails_is_written_by_the_next_model() -> None:
+    channel = by_step({"d0": DOWN, "d1": "", "d2": DRAFT})
+    played = await play(self_refine, channels(channel, pool=3), HI, Setting(Options()))
+    assert played.text == DRAFT
+    assert played.warnings["failover"] == "m2"
+
+
+async def test_no_draft_at_all_is_the_first_failure() -> None:
+    channel = by_step({"d0": DOWN, "d1": UpstreamFailed("also down")})
+    with pytest.raises(UpstreamFailed, match=r"^down$"):
+        await play(self_refine, channels(channel, pool=2), HI, Setting(Options()))
+
+
+async def test_a_cap_may_leave_no_other_model() -> None:
+    channel = by_step({"d0": DOWN, "d1": DOWN, "d2": DRAFT})
+    setting = Setting(Options(), cap=Cap(channel, 2))
+    with pytest.raises(UpstreamFailed):
+        await play(self_refine, channels(channel, pool=3), HI, setting)
+    assert len(channel.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "I can't help with that.",
+        Reply((Refusal("No."),)),
+        replied("half", "length"),
+        replied("", "content_filter"),
+    ],
+)
+async def test_a_refusal_and_a_text_cut_off_are_committed_as_they_are(draft: Answer) -> None:
+    played = await run(by_step({"d0": draft}))
+    assert played.reply == line(draft).reply
+    assert played.roles() == ["candidate"]
+
+
+TIME = Tool("time", parameters={"type": "object", "required": ["zone"]})
+ZONED = calls("time", '{"zone": "CET"}')
+
+
+async def test_a_valid_tool_call_is_one_call() -> None:
+    played = await run(by_step({"d0": ZONED}), replace(HI, tools=(TIME,)))
+    assert played.reply == ZONED
+    assert played.roles() == ["candidate"]
+
+
+async def test_an_invalid_tool_call_is_sent_back_with_what_is_wrong() -> None:
+    answers: dict[str, Answer] = {
+        "d0": calls("time", "{}"),
+        "f0a": calls("clock", ""),
+        "f0b": ZONED,
+    }
+    played = await run(by_step(answers), replace(HI, tools=(TIME,)))
+    assert played.reply == ZONED
+    assert [one.step for one in played.asked] == ["d0", "f0a", "f0b"]
+    back = played.asked[1]
+    assert back.tools == (TIME,)
+    result = back.messages[-1].parts[0]
+    assert isinstance(result, ToolResult)
+    assert (result.call_id, result.is_error) == ("call_1", True)
+    assert '"zone" is a required property' in repr(result.parts)
+
+
+async def test_a_tool_call_that_stays_invalid_is_given_and_marked() -> None:
+    broken = calls("time", "{}")
+    played = await run(by_step({}, broken), replace(HI, tools=(TIME,)))
+    assert played.reply == broken
+    assert "invalid_answer" in played.warnings
+    assert len(played.asked) == 3
+
+
+async def test_a_call_that_is_missing_is_asked_for_in_words() -> None:
+    request = replace(HI, tools=(TIME,), tool_choice=ToolChoice("required"))
+    played = await run(by_step({"d0": "Noon.", "f0a": ZONED}), request)
+    assert played.reply == ZONED
+    assert played.asked[1].messages[-2] == Message("assistant", (Text("Noon."),))
+
+
+FORM = ResponseFormat("json_schema", {"type": "object", "required": ["n"]}, "x")
+
+
+async def test_json_is_repaired_before_it_is_criticised() -> None:
+    request = replace(HI, response_format=FORM)
+    played = await run(by_step({"d0": "{", "f0a": '{"n": 1}'}), request)
+    assert played.text == '{"n": 1}'
+    assert "no JSON" in shown(played.asked[1])
+
+
+async def test_a_revision_that_breaks_the_schema_is_not_taken() -> None:
+    request = replace(HI, response_format=FORM)
+    answers: dict[str, Answer] = {"d0": '{"n": 1}', "k0": faults(GAP), "r0": '{"m": 1}'}
+    assert (await run(by_step(answers), request)).text == '{"n": 1}'
+
+
+async def test_a_strict_schema_is_kept_or_it_is_an_error() -> None:
+    request = replace(HI, response_format=replace(FORM, strict=True))
+    with pytest.raises(TechniqueFailed, match="did not keep to the form"):
+        await run(by_step({}, "{}"), request)
+
+
+async def test_a_repair_that_fails_leaves_the_draft_and_a_cap_leaves_no_repair() -> None:
+    request = replace(HI, response_format=FORM)
+    failing = await run(by_step({"d0": "{}", "refine": DOWN}), request)
+    assert (failing.text, len(failing.asked)) == ("{}", 3)
+    capped = await run(by_step({}, "{}"), request, cap=2)
+    assert len(capped.asked) == 2
