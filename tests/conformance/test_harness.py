@@ -84,7 +84,7 @@ def test_a_peer_that_leaves_is_noticed(upstream: ScriptedUpstream, how: str) -> 
     asked = upstream.asked[0]
     assert within(1, lambda: asked.left is not None)
     assert abs((asked.left or 0) - left) < 0.2
-    assert within(1, lambda: upstream.busy == 0 and upstream.open == others)
+    assert within(1, lambda: upstream.busy == 0 and upstream.open <= others)
 
 
 def test_answers_for_a_model_wait_for_it(upstream: ScriptedUpstream) -> None:
