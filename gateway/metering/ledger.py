@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from gateway.upstream.provider import Target
 from pricing.cost import dollars
@@ -15,8 +15,7 @@ CostSource = Literal["operator", "unknown"]
 """Where a price came from: the operator's configuration, or nowhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallFinished:
+class CallFinished(NamedTuple):
     """One sub-call, however it ended: a row of the bill.
 
     ``outcome`` is ``ok``, ``truncated``, ``client_disconnect``, ``cancelled`` or the kind of
@@ -54,8 +53,7 @@ class RequestBegun:
     dialect: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestFinished:
+class RequestFinished(NamedTuple):
     """One client request, however it ended; exactly one a request.
 
     ``outcome``: ``success``, ``client_disconnect``, ``truncated`` (an answer that broke after it

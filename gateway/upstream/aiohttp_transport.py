@@ -18,10 +18,10 @@ from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
 from gateway.upstream.provider import HttpCall
+from gateway.upstream.silence import SilenceWatch, Waiting
 from techniques.core.errors import UpstreamFailed
 
-_UNSENT: Final = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
-_ALWAYS: Final = {"accept-encoding": "identity", "user-agent": "lockgate"}
+_ALWAYS: Final = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "lockgate"}
 
 
 class PrivateAddress(OSError):
@@ -48,8 +48,8 @@ class AiohttpTransport:
     def __init__(self, endpoint: Endpoint) -> None:
         self._address = endpoint.base_url.rstrip("/")
         self._urls: dict[str, URL] = {}
-        self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
-        self._connect_s = endpoint.connect_s
+        self._headers = {**_ALWAYS, **endpoint.headers}
+        self._silence = SilenceWatch()
         resolver = ThreadedResolver()
         connector = aiohttp.TCPConnector(
             limit=endpoint.pool,
@@ -60,10 +60,8 @@ class AiohttpTransport:
         )
         self._session = aiohttp.ClientSession(
             connector=connector,
-            headers={**_ALWAYS, **endpoint.headers},
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=endpoint.connect_s),
             cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=_UNSENT,
             read_bufsize=2**18,
         )
 
@@ -72,26 +70,19 @@ class AiohttpTransport:
         url = self._urls.get(call.path)
         if url is None:
             url = self._urls[call.path] = URL(self._address + call.path, encoded=True)
+        waiting = Waiting(self._silence, silence_s)
         try:
-            response = await self._session.post(
-                url,
-                data=call.body,
-                headers=call.headers,
-                allow_redirects=False,
-                timeout=self._timeout(silence_s),
+            response = await waiting.wait(
+                self._session.post(
+                    url,
+                    data=call.body,
+                    headers={**self._headers, **call.headers},
+                    allow_redirects=False,
+                )
             )
         except (aiohttp.ClientError, OSError) as error:
             raise _failed(error) from error
-        return AiohttpResponse(response)
-
-    def _timeout(self, silence_s: float) -> aiohttp.ClientTimeout:
-        known = self._timeouts.get(silence_s)
-        if known is None:
-            known = aiohttp.ClientTimeout(
-                total=None, sock_connect=self._connect_s, sock_read=silence_s
-            )
-            self._timeouts[silence_s] = known
-        return known
+        return AiohttpResponse(response, waiting)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -101,26 +92,25 @@ class AiohttpTransport:
 class AiohttpResponse:
     """A response whose head has come."""
 
-    __slots__ = ("_response", "headers", "status")
+    __slots__ = ("_content", "_response", "_waiting", "headers", "status")
 
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, waiting: Waiting) -> None:
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
         self._response = response
+        self._content = response.content
+        self._waiting = waiting
 
     async def read(self) -> bytes:
         """Return the next bytes; see ``Response.read``."""
         try:
-            return await self._response.content.readany()
+            return await self._waiting.wait(self._content.readany())
         except (aiohttp.ClientError, OSError) as error:
             raise _failed(error) from error
 
     def allow_silence(self, seconds: float) -> None:
         """Let at most *seconds* pass without a byte from now on."""
-        connection = self._response.connection
-        if connection is not None and connection.protocol is not None:
-            connection.protocol.read_timeout = seconds
-            connection.protocol.start_timeout()
+        self._waiting.allowed_s = seconds
 
     def close(self) -> None:
         """End the call."""

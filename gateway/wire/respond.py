@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, Final, TypeAlias
 
 import anyio
@@ -52,7 +52,7 @@ class Exchange:
     left_at: float | None = None
     failure: GatewayError | None = None
     ended: bool = False
-    _last_write: float = field(default_factory=anyio.current_time)
+    _last_write: float = field(default_factory=monotonic)
 
     async def respond(self, answer: Answer, encoder: Encoder, keepalive_s: float) -> None:
         """Send *answer*; when the client hangs up, what runs for it is cancelled at once.
@@ -93,11 +93,11 @@ class Exchange:
         self, serving: asyncio.Task[Any], encoder: Encoder, keepalive_s: float
     ) -> None:
         """Wait for the client to leave; keep a silent stream alive until then."""
-        while self.left_at is None and not self.ended:
-            due = self._last_write + keepalive_s
-            with anyio.CancelScope(deadline=due):
+        while not self.ended:
+            with anyio.move_on_after(self._last_write + keepalive_s - monotonic()):
                 await self._await_leaving(serving)
-            if not self.ended and self.left_at is None and anyio.current_time() >= due:
+                return
+            if not self.ended and monotonic() - self._last_write >= keepalive_s:
                 await self._write(encoder.ping())
 
     async def _whole(self, answer: Answer) -> None:
@@ -145,7 +145,7 @@ class Exchange:
         await self.send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def _write(self, data: bytes) -> None:
-        self._last_write = anyio.current_time()
+        self._last_write = monotonic()
         if self.status is None:
             self.status = 200
             headers = [*_STREAM, *self.head()]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from pricing.usage import Usage
 from techniques.core.json import Json
@@ -126,8 +126,7 @@ class Warned:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Relayed:
+class Relayed(NamedTuple):
     """Bytes of the provider's own answer, for the client to receive unchanged.
 
     ``characters`` is the length of the answer's text in them, for an estimate of its tokens when

@@ -70,7 +70,7 @@ def usage_of(value: Json) -> Usage | None:
 
 def _count(counts: JsonObject, name: str) -> int:
     count = counts.get(name)
-    return max(0, int(count)) if isinstance(count, int | float) else 0
+    return max(0, int(count)) if isinstance(count, (int, float)) else 0
 
 
 def _clean(value: Json) -> Json:
