@@ -14,7 +14,7 @@ from techniques.core.task import Task
 from techniques.engines.attempt import begin
 from techniques.engines.select import Selecting, select
 
-_PRICE: Final = 2.5  # plain calls: a draw, and a judge that reads the conversation and the draw
+_PRICE: Final = 2.0  # plain calls: a draw, and the judge's call
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):

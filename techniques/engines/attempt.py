@@ -20,7 +20,7 @@ from techniques.parts.aside import Aside
 from techniques.parts.candidates import Draw, sift, tally
 from techniques.parts.checks import Checks
 from techniques.parts.sampling import Spread
-from techniques.parts.transcript import Fence
+from techniques.parts.transcript import Fence, pictures
 
 OptionsT = TypeVar("OptionsT")
 
@@ -124,10 +124,13 @@ class Attempt:
         return Aside(self.request, member, self.fence, step)
 
     def judge(self) -> Member:
-        """Return who judges; without a configured judge the model judges itself, with a warning."""
+        """Return who judges, and warn if it is the model itself, or cannot see the pictures."""
+        judge = self.channels.judge or self.channels.primary
         if self.channels.judge is None:
-            self.warn("self_judged", self.channels.primary.model)
-        return self.channels.judge or self.channels.primary
+            self.warn("self_judged", judge.model)
+        if not judge.capabilities.vision and pictures(self.request):
+            self.warn("judge_blind", judge.model)
+        return judge
 
     def critic(self) -> Member:
         """Return who finds fault: the configured critic, or the model itself."""

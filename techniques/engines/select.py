@@ -37,7 +37,7 @@ class Selecting:
     samples: int
     temperature: float
     stop_at: float
-    price: float | None = 2.5
+    price: float | None = 2.0
     pairwise: bool = True
     everyone: bool = False
 

@@ -57,12 +57,13 @@ def next_wave(lead: Lead, threshold: float | None) -> int:
 def expected_gain(scores: Sequence[float], noise: float = SCORE_NOISE) -> float:
     """Return by how much one more draw is expected to raise the best of *scores*.
 
-    For normal scores of the mean and spread seen so far; the spread is at least *noise*. With
-    fewer than two scores nothing is known: infinity.
+    For normal scores of the mean and spread seen so far. Few scores that are alike say little of
+    the spread: it is taken to be at least *noise*, times the square root of 2 / (n - 1). With fewer
+    than two scores nothing is known: infinity.
     """
     if len(scores) < 2:
         return math.inf
-    spread = max(stdev(scores), noise)
+    spread = max(stdev(scores), noise * math.sqrt(2 / (len(scores) - 1)))
     above = (max(scores) - fmean(scores)) / spread
     density = math.exp(-above * above / 2) / math.sqrt(2 * math.pi)
     beyond = math.erfc(above / math.sqrt(2)) / 2

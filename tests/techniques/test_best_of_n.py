@@ -7,11 +7,12 @@ import anyio
 import pytest
 
 from techniques.catalog.best_of_n import Options, best_of_n
-from techniques.core.channel import Channels
+from techniques.core.capabilities import Capabilities
+from techniques.core.channel import Channels, Member
 from techniques.core.errors import CapReached, TechniqueFailed, UpstreamFailed
 from techniques.core.json import Json
 from techniques.core.reply import replied
-from techniques.core.request import Request, Tool
+from techniques.core.request import Image, Message, Request, Text, Tool
 from techniques.engines.attempt import begin
 from techniques.engines.select import Selecting, select
 from techniques.engines.vote import Voting, vote
@@ -153,6 +154,16 @@ async def test_without_a_judge_the_model_judges_itself_and_that_is_told() -> Non
 async def test_the_judge_is_another_model_when_one_is_configured() -> None:
     played = await run(draws(["A", "B"], lambda _request: marks()))
     assert {one.model for one in played.asked if one.role == "judge"} == {"judge"}
+
+
+async def test_a_judge_that_cannot_see_the_pictures_is_told() -> None:
+    picture = Message("user", (Text("hi"), Image(url="u")))
+    channel = draws(["A", "B"], lambda _request: marks())
+    blind = Member("j", "judge", channel, Capabilities(vision=False))
+    models = replace(channels(channel), judge=blind)
+    played = await play(best_of_n, models, Request("m", (picture,)), Setting(Options()))
+    assert played.warnings["judge_blind"] == "judge"
+    assert "judge_blind" not in (await run(draws(["A", "B"], lambda _request: marks()))).warnings
 
 
 async def test_a_third_refusing_is_a_refusal_whatever_the_judge_likes() -> None:
