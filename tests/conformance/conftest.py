@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from techniques.core.json import Json
+from tests.conformance import invariants
 from tests.conformance.stage import Stage
 from tests.fakes.gateway import Gateway, settings
 from tests.fakes.upstream import ScriptedUpstream, dead_port
@@ -90,4 +91,4 @@ def stage(
     yield stage
     for exchange in stage.received:
         exchange.leave()
-    stage.check_invariants()
+    invariants.check(stage)

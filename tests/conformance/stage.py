@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from techniques.core.json import Json
 from tests.fakes.client import Exchange, Reply, SseEvent, request
-from tests.fakes.gateway import ADMIN_TOKEN, KEYS, SECRETS, Gateway
+from tests.fakes.gateway import ADMIN_TOKEN, KEYS, Gateway
 from tests.fakes.script import dumps
 from tests.fakes.upstream import ScriptedUpstream
 
@@ -184,46 +184,18 @@ class Stage:
 
     def total(self, name: str, **labels: str) -> float:
         """Return the sum of the samples *name* that have *labels*."""
-        wanted = [f'{label}="{value}"' for label, value in labels.items()]
-        return sum(
-            float(line.rpartition(" ")[2])
-            for line in self.metrics()
-            if line.startswith((f"{name}{{", f"{name} ")) and all(one in line for one in wanted)
-        )
-
-    def settled(self) -> bool:
-        """Tell whether nothing is in flight, in the gateway and upstream of it."""
-        return self.upstream.busy == 0 and self.total("lockgate_requests_in_flight") == 0
-
-    def check_invariants(self) -> None:
-        """Check what must hold after every case."""
-        assert self.upstream.unscripted == 0, "The upstream was called more often than scripted."
-        assert within(2, self.settled), "Something is still in flight."
-        if (before := self.counted_before) is not None:
-            ended = len(self.received)
-            assert within(1, lambda: self.total(REQUESTS) - before == ended), "Outcomes are lost."
-        shown = [bytes(answer.received).decode(errors="replace") for answer in self.received]
-        shown += [str(answer.headers) for answer in self.received]
-        shown += [self.gateway.log, self.gateway.get("/metrics").body.decode()]
-        for secret in SECRETS:
-            assert not [text for text in shown if secret in text], f"{secret!r} was shown."
-        for asked in self.upstream.asked:
-            _check_request_upstream(asked.headers)
-        for answer in self.received:
-            assert answer.request_id, "An answer has no request id."
-            for row in self.rows(answer.request_id, least=0):
-                assert isinstance(row["outcome"], str)
-                assert row["outcome"]
-        if self.counted_before is None:
-            return
-        rows = [row for answer in self.received for row in self.rows(answer.request_id, least=0)]
-        assert len(rows) >= len(self.upstream.asked), "A call upstream has no row of its own."
+        return summed(self.metrics(), name, **labels)
 
 
-def _check_request_upstream(headers: list[tuple[str, str]]) -> None:
-    for name, value in headers:
-        assert not name.startswith("x-lockgate"), name
-        assert not any(key in value for key in KEYS.values()), name
+def summed(samples: list[str], name: str, **labels: str) -> float:
+    """Return the sum of those *samples* that are of *name* and have *labels*."""
+    wanted = [f'{label}="{value}"' for label, value in labels.items()]
+    own = (f"{name}{{", f"{name} ")
+    return sum(
+        float(line.rpartition(" ")[2])
+        for line in samples
+        if line.startswith(own) and all(one in line for one in wanted)
+    )
 
 
 def chat(**fields: Json) -> dict[str, Json]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from techniques.core.json import Json
-from tests.conformance.stage import CHAT_TOOLS, Stage
+from tests.conformance.stage import CHAT_TOOLS, Stage, within
 from tests.fakes import script
 from tests.fakes.script import (
     Wait,
@@ -23,11 +23,13 @@ from tests.fakes.script import (
     usage,
 )
 
+ATTEMPTS = "lockgate_upstream_attempts_total"
 CHAT_VALUES = {"stop", "length", "tool_calls", "content_filter", "function_call"}
 
 
 @pytest.mark.case("ANT-05")
 def test_an_overload_in_mid_answer_is_told_to_a_chat_client(stage: Stage) -> None:
+    before = stage.total(ATTEMPTS, outcome="overloaded")
     stage.upstream.plays(sse(message_start(), text_opened("Riv"), Wait(0.02), overload()))
 
     answer = stage.chat_stream(model="an-model")
@@ -36,7 +38,8 @@ def test_an_overload_in_mid_answer_is_told_to_a_chat_client(stage: Stage) -> Non
     assert answer.finishes == []
     assert "overloaded" in str(answer.errors[0]).lower()
     assert len(stage.upstream.asked) == 1
-    assert stage.row(answer)["outcome"] != "ok"
+    assert stage.row(answer)["outcome"] == "overloaded"
+    assert within(1, lambda: stage.total(ATTEMPTS, outcome="overloaded") == before + 1)
 
 
 @pytest.mark.case("ANT-05")

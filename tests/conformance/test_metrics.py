@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +14,8 @@ from tests.fakes import script
 from tests.fakes.client import Exchange, request
 from tests.fakes.gateway import KEYS
 from tests.fakes.script import Wait, begin, sse, text
+
+SECONDS = "gen_ai_server_request_duration_seconds_count"
 
 
 @pytest.mark.case("MET-01")
@@ -50,14 +54,22 @@ def test_every_scrape_sees_the_counts_of_every_worker(stage: Stage) -> None:
     assert within(2, lambda: stage.total(REQUESTS) - before == 60)
     assert [stage.total(REQUESTS) - before for _ in range(10)] == [60] * 10
 
+    workers = stage.gateway.workers()
+    os.kill(workers[0], signal.SIGKILL)
+    assert within(15, lambda: stage.gateway.workers()[-2:] not in (workers, workers[1:]))
+    assert within(15, stage.gateway.ready)
+    assert [stage.total(REQUESTS) - before for _ in range(10)] == [60] * 10
+
 
 @pytest.mark.case("MET-04")
 def test_a_stream_that_breaks_is_no_success(stage: Stage) -> None:
     stage.upstream.plays(sse(begin(), text("Riv"), Wait(0.02), end="reset"))
     before = stage.total(REQUESTS), stage.total(REQUESTS, outcome="success")
+    slow = stage.total(SECONDS, error_type="truncated")
 
     assert stage.chat_stream().errors
 
     assert within(1, lambda: stage.total(REQUESTS) == before[0] + 1)
     assert stage.total(REQUESTS, outcome="success") == before[1]
     assert stage.total(REQUESTS, outcome="truncated") >= 1
+    assert stage.total(SECONDS, error_type="truncated") == slow + 1

@@ -152,6 +152,14 @@ class Gateway:
         pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
+    def workers(self) -> list[int]:
+        """Return the ids of the processes that this one has started, oldest first."""
+        own = self.process.pid
+        found = Path(f"/proc/{own}/task/{own}/children").read_text().split()
+        return sorted(
+            pid for pid in map(int, found) if "spawn_main" in _command(pid) and _alive(pid)
+        )
+
     def sockets(self) -> int:
         """Return how many sockets the process has open."""
         count = 0
@@ -168,12 +176,13 @@ class Gateway:
             after = self.log.partition(mark)[2]
             if "\n" in after:
                 self.port = int("".join(c for c in after.partition("\n")[0] if c.isdigit()))
-                if self._ready():
+                if self.ready():
                     return
             time.sleep(0.02)
         raise RuntimeError(f"The gateway was not ready in time:\n{self.log}")
 
-    def _ready(self) -> bool:
+    def ready(self) -> bool:
+        """Tell whether the gateway takes calls."""
         try:
             return self.get("/readyz").status == 200
         except OSError:
@@ -186,3 +195,15 @@ def _environment() -> dict[str, str]:
     own = {"LOCKGATE_KEY_SECRET": KEY_SECRET, "LOCKGATE_ADMIN_TOKEN": ADMIN_TOKEN}
     root = Path(__file__).parents[2]
     return {**kept, **keys, **own, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(root)}
+
+
+def _command(pid: int) -> str:
+    with suppress(FileNotFoundError):
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    return ""
+
+
+def _alive(pid: int) -> bool:
+    with suppress(FileNotFoundError):
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    return False
