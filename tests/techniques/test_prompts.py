@@ -234,6 +234,8 @@ def test_the_cue_stands_at_the_very_end_of_the_last_user_turn() -> None:
     changed = cued(request, " cue")
     assert changed.messages[:2] == request.messages[:2]
     assert changed.messages[2].parts == (Text("two"), Text(" cue"))
+    prefilled = cued(request.with_turns(said("assistant", "It is")), " cue")
+    assert prefilled.messages[2].parts == (Text("two"), Text(" cue"))
     assert cued(Request("m"), "\ncue").messages == (said("user", "cue"),)
 
 
