@@ -23,18 +23,17 @@ _DELTAS: Final = 50
 class Leaks:
     """What was there before and after; ``tasks_left`` is None where they cannot be counted.
 
-    ``idle_mib`` is the memory after the first answer, ``warm_mib`` after a fortieth of the
-    traffic. ``busy_left`` are sockets still in mid-answer two seconds after the last client left,
-    ``open_left`` those still open when the pool had time to let idle ones go (None: not waited
-    for).
-    ``closed_early`` of the ``cut`` streams were closed at the provider before their end.
+    ``idle_mib`` is all memory after the first answer; ``heap_mib`` the part that no file backs, then,
+    after a fortieth of the traffic, and after all of it. ``busy_left`` are sockets still in
+    mid-answer two seconds after the last client left, ``open_left`` those still open when the pool
+    had time to let idle ones go (None: not waited for). ``closed_early`` of the ``cut`` streams
+    were closed at the provider before their end.
     """
 
     requests: int
     streams: int
     idle_mib: float
-    warm_mib: float
-    after_mib: float
+    heap_mib: tuple[float, float, float]
     tasks_left: int | None
     busy_left: int
     open_left: int | None
@@ -46,8 +45,9 @@ class Leaks:
 def measure_leaks(gateway: Server, upstream: Server, requests: int) -> Leaks:
     """Send *requests* and a tenth as many streams, of which every tenth is cut in the middle."""
     idle, tasks = gateway.pss_mib(), _tasks(gateway)
+    heap = gateway.heap_mib()
     _traffic(gateway, requests // 40)
-    warm = gateway.pss_mib()
+    warm = gateway.heap_mib()
     aborted = upstream_stats(upstream)["aborted"]
     cut, errors = _traffic(gateway, requests)
     _until(lambda: upstream_stats(upstream)["busy"] == 0, _SETTLE_S)
@@ -57,8 +57,7 @@ def measure_leaks(gateway: Server, upstream: Server, requests: int) -> Leaks:
         requests=requests,
         streams=requests // 10,
         idle_mib=idle,
-        warm_mib=warm,
-        after_mib=gateway.pss_mib(),
+        heap_mib=(heap, warm, gateway.heap_mib()),
         tasks_left=None if tasks is None or after is None else after - tasks,
         busy_left=stats["busy"],
         open_left=None,

@@ -76,7 +76,7 @@ def footprint_bars(starts: Sequence[float], leaks: Leaks | None) -> list[Bar]:
     return [
         *bars,
         Bar("memory idle", leaks.idle_mib, 120, "MiB"),
-        Bar(f"memory growth {sent}", leaks.after_mib - leaks.idle_mib, 5, "MiB"),
+        Bar(f"memory growth {sent}", leaks.heap_mib[2] - leaks.heap_mib[0], 5, "MiB"),
         Bar(f"upstream sockets in mid-answer {sent}", leaks.busy_left, 0),
         Bar("upstream sockets open once the pool let go", leaks.open_left, 0),
         Bar("tasks left", leaks.tasks_left, 0),

@@ -90,10 +90,17 @@ class Server:
 
     def pss_mib(self) -> float:
         """Return its memory, pages that are shared with others counted in part."""
+        return self._memory_mib("Pss:")
+
+    def heap_mib(self) -> float:
+        """Return its memory that no file backs: what grows with a leak, whoever else runs."""
+        return self._memory_mib("Anonymous:")
+
+    def _memory_mib(self, field_name: str) -> float:
         total = 0
         for pid in self._pids():
             for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-                if line.startswith("Pss:"):
+                if line.startswith(field_name):
                     total += int(line.split()[1])
         return total / 1024
 
