@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 
 import orjson
 
 from pricing.usage import Usage
-from techniques.core.json import Json, JsonObject
+from techniques.core.json import NOTHING, Json, JsonObject
 
 DIALECT = "openai_chat"
 
@@ -52,16 +53,25 @@ def usage_of(value: Json) -> Usage | None:
     """
     if not isinstance(value, dict) or not value:
         return None
-    inputs = as_object(value.get("prompt_tokens_details"))
-    outputs = as_object(value.get("completion_tokens_details"))
     prompt, completion = _count(value, "prompt_tokens"), _count(value, "completion_tokens")
     hidden = max(0, _count(value, "total_tokens") - prompt - completion) if prompt else 0
+    inputs = value.get("prompt_tokens_details") or NOTHING
+    outputs = value.get("completion_tokens_details") or NOTHING
+    if not inputs and not outputs and not hidden and "prompt_cache_hit_tokens" not in value:
+        return Usage(prompt, completion)
+    return _detailed(value, prompt, completion, hidden)
+
+
+def _detailed(value: JsonObject, prompt: int, completion: int, hidden: int) -> Usage:
+    inputs = as_object(value.get("prompt_tokens_details"))
+    outputs = as_object(value.get("completion_tokens_details"))
     cached = _count(inputs, "cached_tokens") or _count(value, "prompt_cache_hit_tokens")
+    cached = min(cached, prompt)
     return Usage(
         input_tokens=prompt,
         output_tokens=completion + hidden,
-        cache_read_tokens=min(cached, prompt),
-        cache_write_tokens=min(_count(inputs, "cache_write_tokens"), prompt - min(cached, prompt)),
+        cache_read_tokens=cached,
+        cache_write_tokens=min(_count(inputs, "cache_write_tokens"), prompt - cached),
         reasoning_tokens=max(hidden, _count(outputs, "reasoning_tokens")),
         audio_input_tokens=_count(inputs, "audio_tokens"),
         audio_output_tokens=_count(outputs, "audio_tokens"),
@@ -70,7 +80,9 @@ def usage_of(value: Json) -> Usage | None:
 
 def _count(counts: JsonObject, name: str) -> int:
     count = counts.get(name)
-    return max(0, int(count)) if isinstance(count, (int, float)) else 0
+    if type(count) is int:
+        return count if count > 0 else 0
+    return max(0, int(count)) if isinstance(count, float) and isfinite(count) else 0
 
 
 def _clean(value: Json) -> Json:

@@ -14,7 +14,7 @@ import orjson
 
 from gateway.upstream.providers.openai_chat.decode import finished
 from gateway.upstream.providers.openai_chat.failure import is_error, reported, unreadable
-from gateway.upstream.providers.openai_chat.mend import Choice
+from gateway.upstream.providers.openai_chat.mend import NEUTRAL, Choice
 from gateway.upstream.providers.openai_chat.payload import as_list, as_text, read, usage_of
 from gateway.upstream.providers.openai_chat.whole import read_whole
 from gateway.upstream.sse import SseEvent, SseReader, parse
@@ -202,6 +202,16 @@ class RelayedWhole:
     def end(self) -> Iterator[Event]:
         """Yield the whole answer."""
         body = bytes(self._body)
+        answer = _parsed(body)
+        if answer is not None and (reason := _regular(answer)):
+            yield Relayed(body, _words(answer["choices"][0]["message"]))
+            if usage := usage_of(answer.get("usage")):
+                yield UsageReported(usage)
+            yield finished(reason)
+            return
+        yield from self._mended(body)
+
+    def _mended(self, body: bytes) -> Iterator[Event]:
         whole = read_whole(body)
         answer, mended = whole.value, whole.mended
         reasons: list[str] = []
@@ -217,6 +227,33 @@ class RelayedWhole:
         if usage := usage_of(answer.get("usage")):
             yield UsageReported(usage)
         yield finished(reasons[0])
+
+
+def _parsed(body: bytes) -> Json:
+    try:
+        return orjson.loads(body)
+    except ValueError:
+        return None
+
+
+def _regular(answer: Json) -> str:
+    """Return why the one choice of *answer* finished, "" unless all of it is as it should be."""
+    if type(answer) is not dict or "error" in answer:
+        return ""
+    choices = answer.get("choices")
+    if type(choices) is not list or len(choices) != 1 or type(choices[0]) is not dict:
+        return ""
+    choice = choices[0]
+    message, reason = choice.get("message"), choice.get("finish_reason")
+    if (
+        type(message) is not dict
+        or "content" not in message
+        or type(choice.get("index")) is not int
+    ):
+        return ""
+    if message.get("tool_calls") or message.get("function_call"):
+        return ""
+    return reason if type(reason) is str and reason in NEUTRAL else ""
 
 
 def _frame(chunk: JsonObject) -> bytes:
