@@ -23,7 +23,7 @@ _DELTAS: Final = 50
 class Leaks:
     """What was there before and after; ``tasks_left`` is None where they cannot be counted.
 
-    ``idle_mib`` is all memory after the first answer; ``heap_mib`` the part that no file backs, then,
+    ``idle_mib`` is all memory after the first answer; ``heap_mib`` what no file backs of it, then,
     after a fortieth of the traffic, and after all of it. ``busy_left`` are sockets still in
     mid-answer two seconds after the last client left, ``open_left`` those still open when the pool
     had time to let idle ones go (None: not waited for). ``closed_early`` of the ``cut`` streams
