@@ -174,7 +174,7 @@ def _head(visit: _Visit) -> Headers:
         )
         if plan.why != "default":
             headers.append((b"x-lockgate-route", plan.why.encode()))
-        if ledger.rows:
+        if ledger.rows and not _is_streamed(visit):  # a stream tells at its end
             headers += (
                 (b"x-lockgate-calls", b"%d" % len(ledger.rows)),
                 (b"x-lockgate-cost-source", ledger.cost_source().encode()),
@@ -185,6 +185,10 @@ def _head(visit: _Visit) -> Headers:
         told = "; ".join(_warnings(ledger))
         headers.append((b"x-lockgate-warnings", told.encode("latin-1", "replace")))
     return headers
+
+
+def _is_streamed(visit: _Visit) -> bool:
+    return visit.asked is not None and visit.asked.call.streamed and visit.error is None
 
 
 def _shown(target: Target) -> str:

@@ -94,11 +94,13 @@ class Exchange:
     ) -> None:
         """Wait for the client to leave; keep a silent stream alive until then."""
         while not self.ended:
-            with anyio.move_on_after(self._last_write + keepalive_s - monotonic()):
+            silent_s = monotonic() - self._last_write
+            if silent_s >= keepalive_s:
+                await self._write(encoder.ping())
+                continue
+            with anyio.move_on_after(keepalive_s - silent_s):
                 await self._await_leaving(serving)
                 return
-            if not self.ended and monotonic() - self._last_write >= keepalive_s:
-                await self._write(encoder.ping())
 
     async def _whole(self, answer: Answer) -> None:
         folded = Fold()
@@ -108,8 +110,9 @@ class Exchange:
                 if isinstance(event, Relayed):
                     relayed.append(event.raw)
                 else:
+                    self._note(event)
                     folded.feed(event)
-        self.begun_at = perf_counter()
+        self.begun_at = self.begun_at or perf_counter()
         if relayed:
             body = b"".join(relayed)
         else:
@@ -121,8 +124,8 @@ class Exchange:
         try:
             async with answer as events:
                 async for event in events:
-                    if self.begun_at is None and not isinstance(event, _SILENT):
-                        self.begun_at = perf_counter()
+                    if self.begun_at is None or isinstance(event, Warned):
+                        self._note(event)
                     held += encoder.feed(event)
                     if held and (self.begun_at is not None or self.status is not None):
                         await self._write(held)
@@ -136,6 +139,13 @@ class Exchange:
         await self._write(last)
         self.ended = True
         await self.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _note(self, event: Event) -> None:
+        """Take notice of what is no part of the answer's bytes."""
+        if isinstance(event, Warned):
+            self.ledger.record(event)
+        elif self.begun_at is None and not isinstance(event, _SILENT):
+            self.begun_at = perf_counter()
 
     async def _send_whole(self, status: int, body: bytes, headers: Headers) -> None:
         self.status = status
