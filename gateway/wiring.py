@@ -31,6 +31,7 @@ from gateway.upstream.simulated.settings import Simulation
 from gateway.upstream.simulated.transport import SimulatedTransport
 from gateway.upstream.transport import Transport
 from pricing.price import PICO, Price, per_million
+from router_service.engine import Engine
 from techniques import catalog
 from techniques.core.capabilities import Capabilities
 from techniques.core.registry import Card, load
@@ -202,7 +203,7 @@ def _pipeline(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) -
     )
     upstream = config.upstream
     return Pipeline(
-        Planner(catalogue, cards, defaults),
+        Planner(catalogue, cards, defaults, Engine(config.router.type)),
         RetryPolicy(upstream.retries, upstream.backoff_s, upstream.max_wait_s),
     )
 

@@ -8,7 +8,7 @@ from time import perf_counter
 from types import TracebackType
 
 from gateway.metering import estimate
-from gateway.metering.ledger import CallFinished, Ledger
+from gateway.metering.ledger import Answering, CallFinished, Ledger
 from gateway.upstream.provider import Target
 from pricing.cost import cost
 from pricing.price import Price
@@ -91,7 +91,9 @@ class _Metered:
             raise
         self.first_s = perf_counter() - self._started
         if self._request.role == "answer":
-            self._channel.ledger.answering = self._channel.target
+            target = self._channel.target
+            answering = Answering(target.name, target.provider, target.shown)
+            self._channel.ledger.answering = answering
         self._events = self._watched(events)
         return self._events
 

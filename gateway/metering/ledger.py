@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
-from gateway.upstream.provider import Target
 from pricing.cost import dollars
 from pricing.usage import Usage
 from techniques.core.events import Warned
@@ -87,6 +86,14 @@ Fact: TypeAlias = CallFinished | CallRetried | Warned | RequestBegun | RequestFi
 Meter: TypeAlias = Callable[[Fact], None]
 
 
+class Answering(NamedTuple):
+    """The model that answers: the operator's names of it, and what the client calls it."""
+
+    model: str
+    provider: str
+    shown: str
+
+
 @dataclass(slots=True)
 class Ledger:
     """Collects a request's facts and hands each to the meters.
@@ -100,7 +107,7 @@ class Ledger:
     rows: list[CallFinished] = field(default_factory=list)
     warnings: list[Warned] = field(default_factory=list)
     client_left: bool = False
-    answering: Target | None = None
+    answering: Answering | None = None
 
     def record(self, fact: Fact) -> None:
         """Keep *fact* and tell the meters."""

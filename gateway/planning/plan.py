@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -14,6 +14,7 @@ from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import NOTHING, PREFIX, Wishes
 from gateway.wire.dialect import Call
 from pricing.price import PICO
+from router_service.contract import RouteQuery, Router
 from techniques.core.errors import Denied, RequestRejected
 from techniques.core.events import Warned
 from techniques.core.json import Json
@@ -80,6 +81,7 @@ class Planner:
     catalogue: Catalogue
     cards: Mapping[str, Card]
     defaults: Defaults
+    router: Router
     known: dict[tuple[str, str | None], Plan] = field(default_factory=dict)
 
     def plan(self, call: Call, caller: Caller, wishes: Wishes) -> Plan:
@@ -101,12 +103,10 @@ class Planner:
 
     def _plan(self, call: Call, caller: Caller, wishes: Wishes) -> Plan:
         slug, model = self._model(call.model)
-        asked, why = self._asked(slug, wishes)
+        asked, why = self._asked(slug, model, caller, wishes)
         card, masked = self._card(asked, call, caller)
-        names = wishes.fallbacks if wishes.fallbacks is not None else model.fallbacks
-        models = (model, *map(self.catalogue.find, names))
         plan = Plan(
-            models=models,
+            models=(model, *self._fallbacks(model, caller, wishes)),
             card=card,
             options=self._options(card, wishes) if card else None,
             pool=self._pool(model, wishes),
@@ -119,8 +119,33 @@ class Planner:
             why=why,
             warnings=(*masked, *_ignored(wishes)),
         )
-        _check_allowed(plan, caller)
+        self._check(plan, caller, wishes)
         return plan
+
+    def _check(self, plan: Plan, caller: Caller, wishes: Wishes) -> None:
+        """Refuse what the key may not ask for, and what its budget could not be charged with."""
+        named = (*(wishes.fallbacks or ()), *(wishes.channels or ()), wishes.judge, wishes.critic)
+        for model in (plan.model, *(self.catalogue.find(name) for name in named if name)):
+            if not may_use(caller, model):
+                raise Denied(f"This key may not use the model {model.name}.", param="model")
+        helpers = (plan.judge, plan.critic) if plan.card else ()
+        for model in (*plan.models, *plan.pool, *helpers):
+            if caller.budgeted and model is not None and model.price is None:
+                raise RequestRejected(
+                    f"The price of {model.name} is not known, and this key has a budget.",
+                    code="price_unknown",
+                    param="model",
+                )
+
+    def _fallbacks(self, model: Model, caller: Caller, wishes: Wishes) -> Iterator[Model]:
+        """Yield the models asked for as fallbacks, or those of the configuration it may use."""
+        if wishes.fallbacks is not None:
+            yield from map(self.catalogue.find, wishes.fallbacks)
+            return
+        for name in model.fallbacks:
+            found = self.catalogue.find(name)
+            if may_use(caller, found):
+                yield found
 
     def permitted(self, name: str, caller: Caller) -> Model:
         """Return the model that *name*, slug or plain, stands for, if *caller* may use it.
@@ -130,7 +155,8 @@ class Planner:
             Denied: *caller* may not use it.
         """
         _, model = self._model(name)
-        _check_model(model, caller)
+        if not may_use(caller, model):
+            raise Denied(f"This key may not use the model {model.name}.", param="model")
         return model
 
     def _model(self, name: str) -> tuple[str | None, Model]:
@@ -140,18 +166,26 @@ class Planner:
             return first, self.catalogue.find(rest)
         return None, self.catalogue.find(name)
 
-    def _asked(self, slug: str | None, wishes: Wishes) -> tuple[str, str]:
+    def _asked(
+        self, slug: str | None, model: Model, caller: Caller, wishes: Wishes
+    ) -> tuple[str, str]:
+        """Return the technique's name, and what decided; a router's choice is among the allowed."""
+        asked, why = self.defaults.technique, "default"
         if wishes.technique is not None:
-            return wishes.technique, "asked for"
-        if slug is not None:
-            return slug, "model slug"
-        return self.defaults.technique, "default"
+            asked, why = wishes.technique, "asked for"
+        elif slug is not None:
+            asked, why = slug, "model slug"
+        if asked != AUTO:
+            return asked, why
+        first = NONE if self.defaults.technique == AUTO else self.defaults.technique
+        offered = dict.fromkeys((first, NONE, *self.cards))
+        allowed = tuple(name for name in offered if may_apply(caller, name))
+        decision = self.router.route(RouteQuery(model=model.name, techniques=allowed))
+        return decision.technique, f"auto, {decision.why}"
 
     def _card(
         self, name: str, call: Call, caller: Caller
     ) -> tuple[Card | None, tuple[Warned, ...]]:
-        if name == AUTO:
-            name = self.defaults.technique
         if name == NONE:
             return None, ()
         card = self.cards.get(name)
@@ -162,7 +196,7 @@ class Planner:
                 code="unknown_technique",
                 param=f"{PREFIX}technique",
             )
-        if caller.techniques is not None and name not in caller.techniques:
+        if not may_apply(caller, name):
             raise Denied(f"This key may not use the technique {name}.", param=f"{PREFIX}technique")
         if call.n > 1:
             return None, (Warned("technique_masked", f"{name}: n > 1"),)
@@ -211,27 +245,17 @@ def _ignored(wishes: Wishes) -> Iterable[Warned]:
     return (Warned("not_in_effect", name) for name in wishes.ignored)
 
 
-def _check_allowed(plan: Plan, caller: Caller) -> None:
-    helpers = (plan.judge, plan.critic) if plan.card else ()
-    used = [*plan.models, *plan.pool[1:], *(model for model in helpers if model)]
-    for model in used:
-        _check_model(model, caller)
+def may_apply(caller: Caller, technique: str) -> bool:
+    """Return whether *caller* may use *technique*; asking for none is always allowed."""
+    return technique == NONE or caller.techniques is None or technique in caller.techniques
 
 
-def _check_model(model: Model, caller: Caller) -> None:
+def may_use(caller: Caller, model: Model) -> bool:
+    """Return whether *caller* may use *model*; a name of its list may end in ``*``."""
     allowed = caller.models
-    if allowed is not None and model.name not in allowed and not _general(model, allowed):
-        raise Denied(f"This key may not use the model {model.name}.", param="model")
-    if caller.budgeted and model.price is None:
-        raise RequestRejected(
-            f"The price of {model.name} is not known, and this key has a budget.",
-            code="price_unknown",
-            param="model",
-        )
-
-
-def _general(model: Model, allowed: frozenset[str]) -> bool:
-    return any(name.endswith("*") and model.target.model.startswith(name[:-1]) for name in allowed)
+    if allowed is None or model.name in allowed or model.target.model in allowed:
+        return True
+    return any(name[-1] == "*" and model.target.model.startswith(name[:-1]) for name in allowed)
 
 
 def _refuse_options(card: Card, error: ValidationError) -> NoReturn:

@@ -18,7 +18,6 @@ from gateway.policy import wishes as wishing
 from gateway.policy.keys import KeyRing, OpenDoor
 from gateway.surfaces.incoming import Gone, body_of, headers_of
 from gateway.surfaces.outcome import outcome_of
-from gateway.upstream.provider import Target
 from gateway.wire.body import parse
 from gateway.wire.dialect import Dialect, Summary
 from gateway.wire.respond import Exchange, Headers, encoded
@@ -168,7 +167,7 @@ def _head(visit: _Visit) -> Headers:
         answered = ledger.answering or plan.model.target
         headers += (
             (b"x-lockgate-technique", plan.technique.encode()),
-            (b"x-lockgate-model", _shown(answered).encode()),
+            (b"x-lockgate-model", answered.shown.encode()),
             (b"x-lockgate-provider", answered.provider.encode()),
             (b"x-lockgate-overhead-ms", b"%.3f" % ((visit.planned - visit.came) * 1000)),
         )
@@ -191,11 +190,6 @@ def _is_streamed(visit: _Visit) -> bool:
     return visit.asked is not None and visit.asked.call.streamed and visit.error is None
 
 
-def _shown(target: Target) -> str:
-    """Return what a client calls *target*; a name that ends in ``*`` stands for many."""
-    return target.model if target.name.endswith("*") else target.name
-
-
 def _warnings(ledger: Ledger) -> list[str]:
     return [f"{w.code}: {w.detail}" if w.detail else w.code for w in ledger.warnings]
 
@@ -209,7 +203,7 @@ def _summary(visit: _Visit) -> Summary:
         trailer = {
             "request_id": visit.request_id,
             "technique": plan.technique,
-            "model": _shown(answered),
+            "model": answered.shown,
             "provider": answered.provider,
             "calls": len(ledger.rows),
             "cost_usd": ledger.cost_usd(),

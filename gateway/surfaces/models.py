@@ -8,7 +8,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gateway.policy.keys import Caller
+from gateway.planning.plan import may_use
 from gateway.policy.models import Catalogue, Model
 from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import headers_of
@@ -37,7 +37,7 @@ class ModelsEndpoint:
             caller = self._front.door.caller(headers)
         except GatewayError as error:
             return self._failed(request, error)
-        models = [m for m in self._catalogue.named().values() if _may(caller, m)]
+        models = [m for m in self._catalogue.named().values() if may_use(caller, m)]
         if _is_anthropic(request):
             rows = [_anthropic_row(model) for model in models]
             first, last = (rows[0]["id"], rows[-1]["id"]) if rows else (None, None)
@@ -49,7 +49,7 @@ class ModelsEndpoint:
         try:
             caller = self._front.door.caller(headers_of(request.scope))
             model = self._catalogue.find(request.path_params["name"])
-            if not _may(caller, model):
+            if not may_use(caller, model):
                 raise UnknownModel(f"There is no model {model.name!r}.", param="model")
         except GatewayError as error:
             return self._failed(request, error)
@@ -59,10 +59,6 @@ class ModelsEndpoint:
         dialect = self._anthropic if _is_anthropic(request) else self._openai
         failure = dialect.failure(error)
         return Response(failure.body, failure.status, dict(failure.headers), "application/json")
-
-
-def _may(caller: Caller, model: Model) -> bool:
-    return caller.models is None or model.name in caller.models
 
 
 def _is_anthropic(request: Request) -> bool:

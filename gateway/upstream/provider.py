@@ -30,6 +30,11 @@ class Target:
     thinking: ThinkingWish | None = None
     split_thinking: bool = False
 
+    @property
+    def shown(self) -> str:
+        """What a client calls it; a name that ends in ``*`` stands for many."""
+        return self.model if self.name.endswith("*") else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class HttpCall:
