@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.surfaces import operations
 from gateway.surfaces.completion import CompletionEndpoint
 from gateway.surfaces.count_tokens import CountTokensEndpoint
+from gateway.surfaces.gate import Gate
 from gateway.surfaces.models import ModelsEndpoint
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Dialect
@@ -29,10 +30,11 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
 
 
 class App:
-    """The application. *opened* gives its parts for as long as it runs."""
+    """The application. *opened* gives its parts for as long as it runs; ``gate`` is one of them."""
 
     def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Parts]]) -> None:
         self._opened = opened
+        self.gate: Gate | None = None
         self._completions: dict[str, ASGIApp] = {}
         self._others: Starlette | None = None
         self._lifespan = Starlette(lifespan=self._running)
@@ -53,6 +55,7 @@ class App:
     async def _running(self, app: Starlette) -> AsyncGenerator[None, None]:
         del app
         async with self._opened() as parts:
+            self.gate = parts.front.gate
             self._completions = {
                 path: CompletionEndpoint(dialect, parts.front) for path, dialect in DIALECTS.items()
             }
@@ -71,8 +74,9 @@ def _others(parts: Parts) -> Starlette:
             Route("/v1/models", models.all),
             Route("/v1/models/{name:path}", models.one),
             Route("/healthz", operations.healthz),
-            Route("/readyz", operations.readyz),
+            Route("/readyz", operations.ReadyEndpoint(parts.front.gate).serve),
             Route("/metrics", metrics.serve),
             Route("/admin/ledger", ledger.serve),
-        ]
+        ],
+        exception_handlers={404: operations.unknown_path, 405: operations.unknown_path},
     )

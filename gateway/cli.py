@@ -59,14 +59,16 @@ def check(file: Path) -> None:
 
 
 @keys.command()
-def new(name: str) -> None:
+def new(name: Annotated[str, typer.Argument()] = "default") -> None:
     """Make a client key called NAME: shown once, kept in the configuration as its hash."""
-    known = secrets()
-    if not known.key_secret:
-        _stop("Set LOCKGATE_KEY_SECRET first, to a secret of your own; keys are hashed with it.")
+    secret = secrets().key_secret
+    if not secret:
+        secret = dice.token_urlsafe(32)
+        typer.echo("LOCKGATE_KEY_SECRET is not set. Here is one; the gateway needs the same:\n")
+        typer.echo(f"export LOCKGATE_KEY_SECRET={secret}\n")
     key = f"lg-{dice.token_urlsafe(32)}"
     typer.echo(f"{key}\n\nKeep it: it is not shown again. Add this to the configuration:\n")
-    typer.echo(f'keys:\n  - {{name: {name}, hash: "{digest(known.key_secret, key)}"}}')
+    typer.echo(f'keys:\n  - {{name: {name}, hash: "{digest(secret, key)}"}}')
 
 
 @main.command()

@@ -11,6 +11,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
+from types import FrameType
 
 import structlog
 import typer
@@ -47,7 +49,38 @@ def serve(config: Config, known: Secrets, path: Path | None) -> None:
             _serve_many(config, path, listening)
         else:
             application = App(lambda: tuned(config, known))
-            uvicorn.Server(_uvicorn(config, application)).run(sockets=[listening])
+            _Server(_uvicorn(config, application), application, config.server.drain_s).run(
+                sockets=[listening]
+            )
+
+
+class _Server(uvicorn.Server):
+    """A server that, told to stop, refuses new requests with 503 while open answers end.
+
+    uvicorn alone would close its socket at once, and a balancer would see refused connections.
+    """
+
+    def __init__(self, settings: uvicorn.Config, application: App, drain_s: float) -> None:
+        super().__init__(settings)
+        self._application = application
+        self._drain_s = drain_s
+        self._closes_at = 0.0
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; told a second time, stop at once."""
+        gate = self._application.gate
+        if gate is None or gate.closing:
+            super().handle_exit(sig, frame)
+            return
+        self._closes_at = monotonic() + self._drain_s
+        gate.closing = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Stop when the last open answer has ended, or the time for it has."""
+        gate = self._application.gate
+        if gate is not None and gate.closing:
+            self.should_exit |= not gate.inside or monotonic() >= self._closes_at
+        return await super().on_tick(counter)
 
 
 @asynccontextmanager
@@ -109,7 +142,7 @@ def _uvicorn(config: Config, application: App | str, workers: int = 1) -> uvicor
         log_level="warning",
         backlog=_BACKLOG,
         server_header=False,
-        timeout_graceful_shutdown=int(config.server.drain_s) or None,
+        timeout_graceful_shutdown=max(int(config.server.drain_s), 1),
     )
 
 

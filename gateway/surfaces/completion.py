@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from secrets import token_hex
@@ -16,12 +17,13 @@ from gateway.pipeline import Asked, Pipeline
 from gateway.planning.plan import Plan
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import KeyRing, OpenDoor
+from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import Gone, body_of, headers_of
 from gateway.surfaces.outcome import outcome_of
 from gateway.wire.body import parse
 from gateway.wire.dialect import Dialect, Summary
 from gateway.wire.respond import Exchange, Headers, encoded
-from techniques.core.errors import GatewayError
+from techniques.core.errors import GatewayError, Unavailable
 from techniques.core.json import Json
 
 _FORWARDED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -41,6 +43,7 @@ class Front:
     meters: tuple[Meter, ...]
     max_body: int
     keepalive_s: float
+    gate: Gate = field(default_factory=Gate)
 
 
 @dataclass(slots=True)
@@ -77,11 +80,27 @@ class CompletionEndpoint:
         )
         visit.ledger.record(RequestBegun(self._dialect.name))
         try:
+            self._front.gate.enter()
+        except GatewayError as error:
+            visit.error = error
+            await self._end(visit, send)
+            return
+        try:
+            await self._let_in(visit, receive, send)
+        finally:
+            self._front.gate.leave()
+
+    async def _let_in(self, visit: _Visit, receive: Receive, send: Send) -> None:
+        try:
             await self._serve(visit, receive, send)
         except Gone:
             visit.ledger.client_left = True
         except GatewayError as error:
             visit.error = error
+        except asyncio.CancelledError:  # the time to drain is over
+            visit.error = Unavailable("The gateway has stopped.")
+            visit.ledger.record(_finished(visit, self._dialect.name))
+            raise
         except Exception:  # noqa: BLE001 - the last resort: a bug must not cost more than its request
             _log.exception("request.bug", request_id=visit.request_id)
             visit.bug = True

@@ -8,11 +8,13 @@ from collections.abc import Callable
 import anyio
 import orjson
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.metering.meters.rows import RecentRows
 from gateway.metering.spool import Spool
+from gateway.surfaces.gate import Gate
 from techniques.core.json import JsonObject
 
 
@@ -22,10 +24,35 @@ def healthz(request: Request) -> Response:
     return _json({"status": "ok"})
 
 
-def readyz(request: Request) -> Response:
-    """Say that calls are taken."""
-    del request
-    return _json({"status": "ready"})
+class ReadyEndpoint:
+    """``GET /readyz``: whether calls are taken."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def serve(self, request: Request) -> Response:
+        """Say that calls are taken, or with 503 that the gateway is stopping."""
+        del request
+        if self._gate.closing:
+            return _json({"status": "stopping"}, 503)
+        return _json({"status": "ready"})
+
+
+def unknown_path(request: Request, error: Exception) -> Response:
+    """Say in JSON that there is nothing at this path, or not for this method."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    message = f"There is no {request.method} {request.url.path[:128]} here."
+    return _json(
+        {
+            "error": {
+                "message": message,
+                "type": "invalid_request_error",
+                "param": None,
+                "code": "unknown_path",
+            }
+        },
+        status,
+    )
 
 
 class MetricsEndpoint:
