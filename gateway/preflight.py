@@ -28,7 +28,7 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
     lines += [
         f"models.{model.name}: no price is known: calls are served with cost unknown"
         for model in config.models
-        if model.price is None
+        if model.price is None and config.providers[model.provider].simulated is None
     ]
     if secrets.admin_token is None:
         lines.append("LOCKGATE_ADMIN_TOKEN is not set: the admin routes are closed")

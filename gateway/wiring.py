@@ -27,6 +27,7 @@ from gateway.upstream import provider, providers
 from gateway.upstream.aiohttp_transport import AiohttpTransport, Endpoint
 from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.provider import Provider, Target
+from gateway.upstream.simulated.settings import MODELS as SIMULATED
 from gateway.upstream.simulated.settings import Simulation
 from gateway.upstream.simulated.transport import SimulatedTransport
 from gateway.upstream.transport import Transport
@@ -132,7 +133,7 @@ def _model(
     patience = Patience(config.upstream.first_byte_s, config.upstream.idle_s)
     return Model(
         HttpChannel(transports[row.provider], dialects[account.dialect], target, patience),
-        price=_price(row),
+        price=_price(row, account),
         fallbacks=row.fallbacks,
         hedge_after_s=row.hedge_after_s,
         simulated=account.simulated is not None,
@@ -160,10 +161,11 @@ def _thinking(stated: str | ThinkingConfig | None) -> ThinkingWish | None:
             )
 
 
-def _price(row: ModelConfig) -> Price | None:
-    if row.price is None:
-        return None
-    return per_million(row.price.model_dump(exclude={"image"}))
+def _price(row: ModelConfig, account: ProviderConfig) -> Price | None:
+    if row.price is not None:
+        return per_million(row.price.model_dump(exclude={"image"}))
+    simulated = SIMULATED.get(row.model or row.name) if account.simulated else None
+    return simulated.price if simulated else None
 
 
 def _door(config: Config, secrets: Secrets) -> KeyRing | OpenDoor:
