@@ -1,0 +1,63 @@
+# make run | test | check | bench: each makes the environment it needs first.
+# Needs a Python >= 3.11; PYTHON=/path/to/python3.11 chooses one.
+
+BIN := .venv/bin
+PYTHON_HERE := $(BIN)/python
+RUN := .venv/.lockgate-run
+DEV := .venv/.lockgate-dev
+CONFIG ?=
+BENCH := $(if $(LITELLM_PYTHON),--litellm-python $(LITELLM_PYTHON))
+export PYTHON
+
+help:
+	@echo "make run [CONFIG=FILE]  start the gateway (without a file: a simulation, on 127.0.0.1:8080)"
+	@echo "make test               run the tests"
+	@echo "make check              formatting, lint, types, import rules, documents"
+	@echo "make bench              measure the gateway beside a bare relay; bench-quick: roughly"
+	@echo "make format docs lock   rewrite the formatting, the generated tables, the lock files"
+
+run: $(RUN)
+	@exec $(BIN)/lockgate serve $(if $(CONFIG),-c $(CONFIG))
+
+test: $(DEV)
+	$(PYTHON_HERE) -m pytest -n 2
+
+check: $(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/deptry .
+	$(PYTHON_HERE) -m docs.generate --check
+	$(PYTHON_HERE) -m docs.links
+	$(PYTHON_HERE) -m tests.conformance.catalogue --check
+
+bench: $(RUN)
+	$(PYTHON_HERE) -m bench.run $(BENCH)
+
+bench-quick: $(RUN)
+	$(PYTHON_HERE) -m bench.run --quick $(BENCH)
+
+format: $(DEV)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(DEV)
+	$(PYTHON_HERE) -m docs.generate --write
+	$(PYTHON_HERE) -m tests.conformance.catalogue --write
+
+# The one target that needs uv. setuptools builds this project, so it is locked with the rest.
+LOCK := uv pip compile --quiet --python-version 3.11 --universal --generate-hashes --no-annotate --no-header
+lock:
+	echo 'setuptools>=77' | $(LOCK) pyproject.toml - -o requirements.lock
+	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --group dev -c requirements.lock -o requirements-dev.lock
+
+$(RUN): requirements.lock pyproject.toml .ci/environment
+	@.ci/environment requirements.lock
+	@touch $@
+
+$(DEV): requirements-dev.lock pyproject.toml .ci/environment
+	@.ci/environment requirements-dev.lock
+	@touch $@ $(RUN)
+
+.PHONY: help run test check bench bench-quick format docs lock
