@@ -7,13 +7,18 @@ from typing import Any
 
 _SMALL = {"input": "0.10", "output": "0.40"}
 _LARGE = {"input": "1.00", "output": "4.00"}
+_OPENAI = "https://api.openai.com/v1"
+_OPENAI_NAMES = ("gpt-*", "chatgpt-*", "o1*", "o3*", "o4*")
+_ANTHROPIC = "https://api.anthropic.com"
 
 
 def embedded(environment: Mapping[str, str]) -> dict[str, Any]:
     """Return the embedded configuration, as a file would hold it.
 
     ``OPENAI_API_KEY`` adds the models ``gpt-*``, ``chatgpt-*``, ``o1*``, ``o3*`` and ``o4*``,
-    ``ANTHROPIC_API_KEY`` adds ``claude-*``. Prices of these are unknown. The judge of the
+    ``ANTHROPIC_API_KEY`` adds ``claude-*``. ``OPENAI_BASE_URL`` and ``ANTHROPIC_BASE_URL`` move
+    them, to this machine too; every other name is then a model at ``OPENAI_BASE_URL``, for nobody
+    knows what such a host calls its models. Prices of these are unknown. The judge of the
     simulation judges only the simulation: a technique on another model judges with that model.
     """
     providers: dict[str, Any] = {
@@ -24,16 +29,20 @@ def embedded(environment: Mapping[str, str]) -> dict[str, Any]:
         {"name": "sim-large", "provider": "simulated", "price": _LARGE},
     ]
     if key := environment.get("OPENAI_API_KEY"):
-        base_url = environment.get("OPENAI_BASE_URL", "https://api.openai.com/v1")
-        providers["openai"] = {"dialect": "openai_chat", "base_url": base_url, "api_key": key}
-        names = ("gpt-*", "chatgpt-*", "o1*", "o3*", "o4*")
+        given = environment.get("OPENAI_BASE_URL")
+        providers["openai"] = _account("openai_chat", given or _OPENAI, key, own=bool(given))
+        names = ("*",) if given else _OPENAI_NAMES
         models += [{"name": name, "provider": "openai"} for name in names]
     if key := environment.get("ANTHROPIC_API_KEY"):
-        base_url = environment.get("ANTHROPIC_BASE_URL", "https://api.anthropic.com")
-        providers["anthropic"] = {"dialect": "anthropic", "base_url": base_url, "api_key": key}
+        given = environment.get("ANTHROPIC_BASE_URL")
+        providers["anthropic"] = _account("anthropic", given or _ANTHROPIC, key, own=bool(given))
         models += [{"name": "claude-*", "provider": "anthropic"}]
     return {
         "providers": providers,
         "models": models,
         "reliability": {"judge": "sim-large"},
     }
+
+
+def _account(dialect: str, base_url: str, key: str, *, own: bool) -> dict[str, Any]:
+    return {"dialect": dialect, "base_url": base_url, "api_key": key, "allow_private": own}
