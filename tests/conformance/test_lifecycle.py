@@ -136,12 +136,26 @@ def test_a_stream_that_stalls_ends_in_an_error(stage: Stage, filler: str) -> Non
 @pytest.mark.gateway(IMPATIENT)
 def test_comments_do_not_stand_for_a_first_token(stage: Stage) -> None:
     fill = [write for _ in range(60) for write in (b": wait\n\n", Wait(0.1))]
-    stage.upstream.plays(sse(begin(), *fill))
+    stage.upstream.plays(sse(*fill))
 
     answer = stage.post(CHAT, chat(stream=True))
 
     assert answer.status == 504
     assert 0.5 <= answer.took < 1.1
+
+
+@pytest.mark.case("LIF-06")
+@pytest.mark.gateway(IMPATIENT)
+def test_a_role_begins_an_answer_but_comments_do_not_keep_it_alive(stage: Stage) -> None:
+    fill = [write for _ in range(60) for write in (b": wait\n\n", Wait(0.1))]
+    stage.upstream.plays(sse(begin(), *fill))
+
+    answer = stage.chat_stream()
+
+    assert answer.joined() == ""
+    assert answer.errors
+    assert answer.finishes == []
+    assert answer.events[-1].at - answer.started < 1.2
 
 
 @pytest.mark.case("LIF-07")

@@ -125,8 +125,8 @@ def test_what_was_sent_is_never_sent_again(stage: Stage, surface: str) -> None:
 
 
 @pytest.mark.case("RET-07")
-def test_a_connection_that_breaks_before_any_text_is_tried_again(stage: Stage) -> None:
-    stage.upstream.plays(sse(begin(), Wait(0.02), end="reset"), script.told("River"))
+def test_a_connection_that_breaks_before_the_answer_begins_is_tried_again(stage: Stage) -> None:
+    stage.upstream.plays(sse(b": queued\n\n", Wait(0.02), end="reset"), script.told("River"))
 
     answer = stage.chat_stream()
 
