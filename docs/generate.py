@@ -1,0 +1,284 @@
+"""Writes the tables of the documents from the code: ``python -m docs.generate --write|--check``.
+
+A document holds a table between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import orjson
+from prometheus_client import CollectorRegistry
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.registry import Collector
+from pydantic import BaseModel
+
+from gateway.config.schema import ServerConfig, UpstreamConfig
+from gateway.metering.meters.prometheus import PrometheusMeter
+from gateway.policy import wishes
+from gateway.upstream.simulated.settings import ABOUT, MODELS
+from gateway.wire.anthropic import AnthropicMessages
+from gateway.wire.dialect import Dialect
+from gateway.wire.openai_chat import OpenAIChat
+from techniques import catalog
+from techniques.core.errors import (
+    CapReached,
+    DeadlinePassed,
+    Denied,
+    FailureKind,
+    GatewayError,
+    RequestRejected,
+    Said,
+    StreamBroken,
+    TechniqueFailed,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+    UnknownModel,
+    UpstreamFailed,
+)
+from techniques.core.json import JsonObject
+from techniques.core.registry import load
+
+ROOT: Final = Path(__file__).parents[1]
+_BLOCK: Final = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [_row(head), _row(["---"] * len(head)), *map(_row, rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def headers() -> str:
+    """Return the table of what a caller may wish for, or of what has no effect yet."""
+    rows = [
+        (f"`{wishes.PREFIX}{name}`", wish.meaning)
+        for name, wish in wishes.TABLE.items()
+        if wish.in_effect
+    ]
+    return _table(("header", "meaning"), rows)
+
+
+def headers_without_effect() -> str:
+    """Return the names that are read, answered with a warning, and not acted on."""
+    names = [f"`{name}`" for name, wish in wishes.TABLE.items() if not wish.in_effect]
+    return ", ".join(names) + "\n"
+
+
+def techniques() -> str:
+    """Return the table of the techniques, from their cards."""
+    rows = [
+        (
+            f"`{card.name}`",
+            card.traits.family,
+            card.summary,
+            card.traits.typical,
+            card.traits.worst,
+            ", ".join(card.traits.needs) or "-",
+            card.traits.avoid,
+        )
+        for card in load(catalog).values()
+    ]
+    head = ("name", "family", "what it does", "calls, typical", "calls, at worst", "needs")
+    return _table((*head, "not when"), rows)
+
+
+def sources() -> str:
+    """Return where each technique comes from."""
+    cited = [card for card in load(catalog).values() if card.traits.source != "none"]
+    return "".join(f"* `{card.name}`: {card.traits.source}\n" for card in cited)
+
+
+def options() -> str:
+    """Return the table of the techniques' options."""
+    rows = [
+        (f"`{card.name}`", f"`{name}`", _values(field), f"`{_plain(field['default'])}`", told)
+        for card in load(catalog).values()
+        for name, field in card.options.model_json_schema()["properties"].items()
+        for told in [field.get("description", "")]
+    ]
+    return _table(("technique", "option", "values", "default", "meaning"), rows)
+
+
+def _values(field: JsonObject) -> str:
+    if "enum" in field:
+        return ", ".join(f"`{word}`" for word in field["enum"])
+    if field.get("type") == "boolean":
+        return "`true`, `false`"
+    least, most = field.get("minimum"), field.get("maximum")
+    return f"{_plain(least)} to {_plain(most)}" if least is not None else str(field.get("type", ""))
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+class _Listed(CollectorRegistry):
+    """A registry that remembers what was registered, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.metrics: list[MetricWrapperBase] = []
+
+    def register(self, collector: Collector) -> None:
+        """Take *collector* in."""
+        assert isinstance(collector, MetricWrapperBase)
+        self.metrics.append(collector)
+        super().register(collector)
+
+
+def metrics() -> str:
+    """Return the table of the metrics, as Prometheus names them."""
+    registry = _Listed()
+    PrometheusMeter(registry, ())
+    rows = [
+        (
+            f"`{family.name}{'_total' if family.type == 'counter' else ''}`",
+            family.type,
+            ", ".join(f"`{label}`" for label in vars(metric)["_labelnames"]) or "-",
+            family.documentation,
+        )
+        for metric in registry.metrics
+        for family in metric.describe()
+    ]
+    return _table(("metric", "type", "labels", "meaning"), rows)
+
+
+def _upstream(kind: FailureKind, status: int | None = None) -> UpstreamFailed:
+    again = kind in ("transport", "timeout", "rate_limited", "overloaded", "server")
+    return UpstreamFailed("", kind, retryable=again, said=Said(status))
+
+
+_ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
+    ("The request is wrong, or a wish has no such name or value", RequestRejected("")),
+    ("No key, or a wrong one", Unauthenticated("")),
+    ("The key may not use this model or technique", Denied("")),
+    ("There is no such model", UnknownModel("")),
+    ("The deadline has passed", DeadlinePassed("")),
+    ("The body is too large", TooLarge("")),
+    ("A cap on calls or money leaves no call to make", CapReached("")),
+    ("The technique found no answer, and `on-error` is `raise`", TechniqueFailed("")),
+    ("The provider calls the request wrong", _upstream("rejected", 400)),
+    ("The prompt is too long for the model", _upstream("context_overflow", 400)),
+    ("The provider's rate limit", _upstream("rate_limited", 429)),
+    ("The provider account's quota is used up", _upstream("quota", 429)),
+    ("The provider is overloaded", _upstream("overloaded", 529)),
+    ("The provider failed", _upstream("server", 500)),
+    ("The provider cannot be reached, or the connection broke", _upstream("transport")),
+    ("The provider did not answer in time", _upstream("timeout")),
+    ("The provider's answer cannot be read", _upstream("invalid_answer", 200)),
+    ("The provider refused the gateway's own key", _upstream("authentication", 401)),
+    ("The gateway is stopping", Unavailable("")),
+)
+
+
+def errors() -> str:
+    """Return the table of failures: how each is told in either dialect."""
+    rows = [
+        (meaning, *_told(OpenAIChat(), error, "code"), *_told(AnthropicMessages(), error, "type"))
+        for meaning, error in _ERRORS
+    ]
+    head = ("what happened", "chat completions", "its `code`", "messages", "its `type`")
+    return _table(head, rows)
+
+
+def _told(dialect: Dialect, error: GatewayError, field: str) -> tuple[str, str]:
+    failure = dialect.failure(error)
+    again = failure.headers.get("x-should-retry")
+    words = orjson.loads(failure.body)["error"][field]
+    return f"{failure.status}{', do not retry' if again == 'false' else ''}", f"`{words}`"
+
+
+def broken_stream() -> str:
+    """Return the last frame of a stream that breaks, in either dialect."""
+    error = StreamBroken("The provider closed the connection before the answer was complete.")
+    frames = []
+    for dialect in (OpenAIChat(), AnthropicMessages()):
+        body = orjson.dumps({"model": "m", "max_tokens": 1, "messages": _HELLO, "stream": True})
+        call = dialect.decode(orjson.loads(body), body)
+        frames.append(dialect.encoder(call, "", "m").fail(error).decode().strip())
+    return "```text\n" + "\n\n".join(frames) + "\n```\n"
+
+
+_HELLO: Final = [{"role": "user", "content": "hi"}]
+
+
+def simulation() -> str:
+    """Return what the simulated models are, and how often each errs."""
+    rows = [
+        (f"`{name}`", f"{model.error_rate:.0%}", f"{model.judge_error_rate:.0%}")
+        for name, model in MODELS.items()
+    ]
+    return ABOUT + "\n" + _table(("model", "wrong answers", "wrong verdicts as a judge"), rows)
+
+
+def settings() -> str:
+    """Return the server's and the upstream's settings with their defaults."""
+    return _table(("setting", "default"), _settings())
+
+
+def _settings() -> Iterator[tuple[str, str]]:
+    sections: Mapping[str, type[BaseModel]] = {"server": ServerConfig, "upstream": UpstreamConfig}
+    for section, model in sections.items():
+        for name, field in model.model_fields.items():
+            yield f"`{section}.{name}`", f"`{_plain(field.default)}`"
+
+
+TABLES: Final[Mapping[str, Callable[[], str]]] = {
+    "headers": headers,
+    "headers-without-effect": headers_without_effect,
+    "techniques": techniques,
+    "sources": sources,
+    "options": options,
+    "metrics": metrics,
+    "errors": errors,
+    "broken-stream": broken_stream,
+    "simulation": simulation,
+    "settings": settings,
+}
+
+
+def documents() -> list[Path]:
+    """Return every document of the project."""
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def filled(text: str) -> str:
+    """Return the document *text* with its tables as the code has them now.
+
+    Raises:
+        KeyError: It has a place for a table that does not exist.
+    """
+
+    def block(found: re.Match[str]) -> str:
+        return f"{found[1]}{TABLES[found[2]]()}{found[3]}"
+
+    return _BLOCK.sub(block, text)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write all tables, or check that they are as they would be written."""
+    if list(arguments) not in (["--write"], ["--check"]):
+        sys.stderr.write("Say --write or --check.\n")
+        return 2
+    old = [
+        page for page in documents() if filled(page.read_text("utf-8")) != page.read_text("utf-8")
+    ]
+    for page in old:
+        if "--write" in arguments:
+            page.write_text(filled(page.read_text("utf-8")), "utf-8")
+        else:
+            sys.stderr.write(f"{page.relative_to(ROOT)} is old: python -m docs.generate --write\n")
+    return 1 if old and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
