@@ -72,7 +72,14 @@ def _openai_row(model: Model) -> JsonObject:
 
 def _anthropic_row(model: Model) -> JsonObject:
     name = model.target.name
-    return {"type": "model", "id": name, "display_name": name, "created_at": _CREATED_AT}
+    return {
+        "type": "model",
+        "id": name,
+        "display_name": name,
+        "created_at": _CREATED_AT,
+        "lifecycle": "active",
+        "max_input_tokens": model.target.capabilities.context,
+    }
 
 
 def _json(body: JsonObject) -> Response:

@@ -46,6 +46,7 @@ class MessageEncoder:
         self._model = model
         self._begun = False
         self._relayed = False
+        self._refused = False
         self._open: _Open | None = None
         self._index = -1  # of the last block begun
         self._calls: dict[int, int] = {}  # index of a call -> of its block
@@ -57,6 +58,7 @@ class MessageEncoder:
         """Return the bytes that tell a client of *event*, b"" if it is not told of it."""
         match event:
             case TextDelta() | RefusalDelta():
+                self._refused = self._refused or isinstance(event, RefusalDelta)
                 return self._text(event.text)
             case ThinkingDelta():
                 return self._thinking(event.text)
@@ -82,7 +84,7 @@ class MessageEncoder:
         if summary.trailer is not None:
             usage["lockgate"] = totals(summary)
         delta = {
-            "stop_reason": stop_reason(self._finished.reason),
+            "stop_reason": stop_reason(self._finished.reason, refused=self._refused),
             "stop_sequence": self._finished.stop_sequence,
         }
         last = _event("message_delta", {"delta": delta, "usage": usage})

@@ -74,7 +74,10 @@ def error_object(error: GatewayError) -> JsonObject:
     if isinstance(error, UpstreamFailed) and error.kind == "authentication":
         return {"type": "api_error", "message": _REFUSED_KEY}
     kind = _TYPES.get(_class(error), "api_error")
-    return {"type": kind, "message": _message(error)[:_LONGEST]}
+    said: JsonObject = {"type": kind, "message": _message(error)[:_LONGEST]}
+    if not isinstance(error, UpstreamFailed):
+        said["details"] = {"error_code": error.code}
+    return said
 
 
 def _message(error: GatewayError) -> str:

@@ -23,9 +23,12 @@ _STOP_REASONS: Mapping[FinishReason, str] = {
 _FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def stop_reason(reason: FinishReason) -> str:
-    """Return the name of *reason* in this dialect."""
-    return _STOP_REASONS[reason]
+def stop_reason(reason: FinishReason, *, refused: bool) -> str:
+    """Return the name of *reason* in this dialect.
+
+    A provider that keeps refusals apart from the text ends them like any other answer.
+    """
+    return "refusal" if refused and reason == "stop" else _STOP_REASONS[reason]
 
 
 def usage_object(usage: Usage) -> JsonObject:

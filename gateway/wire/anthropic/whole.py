@@ -32,7 +32,7 @@ def message_body(reply: Reply, summary: Summary, model: str, fallback_id: str) -
         "role": "assistant",
         "model": model,
         "content": [block for part in reply.parts if (block := _block(part)) is not None],
-        "stop_reason": stop_reason(reply.finish_reason),
+        "stop_reason": stop_reason(reply.finish_reason, refused=bool(reply.refusal)),
         "stop_sequence": reply.stop_sequence,
         "usage": usage,
     }

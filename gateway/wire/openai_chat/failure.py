@@ -9,6 +9,7 @@ import orjson
 
 from gateway.wire.dialect import Failure
 from techniques.core.errors import (
+    CapReached,
     DeadlinePassed,
     Denied,
     FailureKind,
@@ -40,6 +41,7 @@ class _Words(NamedTuple):
 _OURS: tuple[tuple[type[GatewayError], _Words], ...] = (
     (UnknownModel, _Words(404, "invalid_request_error")),
     (TooLarge, _Words(413, "invalid_request_error")),
+    (CapReached, _Words(402, "billing_error")),
     (RequestRejected, _Words(400, "invalid_request_error")),
     (Unauthenticated, _Words(401, "authentication_error")),
     (Denied, _Words(403, "permission_error")),
@@ -66,6 +68,8 @@ def failure(error: GatewayError) -> Failure:
     """Return the response that tells a client of *error*."""
     status = _words(error).status
     headers: dict[str, str] = {}
+    if isinstance(error, CapReached):
+        headers["x-should-retry"] = "false"
     if isinstance(error, UpstreamFailed):
         if error.retry_after is not None and status in {429, 503}:
             headers["retry-after"] = str(math.ceil(max(0.0, error.retry_after)))

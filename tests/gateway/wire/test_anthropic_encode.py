@@ -124,8 +124,9 @@ def test_parts_become_blocks_in_order() -> None:
     assert starts[5]["content_block"]["input"] == {}
 
 
-def test_a_refusal_is_text() -> None:
-    raw = written(RefusalDelta("I can"), RefusalDelta("not."), Finished("refusal"))
+@pytest.mark.parametrize("reason", ["refusal", "stop"])
+def test_a_refusal_is_text(reason: FinishReason) -> None:
+    raw = written(RefusalDelta("I can"), RefusalDelta("not."), Finished(reason))
 
     assert blocks(raw) == [{"type": "text", "text": "I cannot."}]
     assert frames(raw)[-2]["delta"]["stop_reason"] == "refusal"

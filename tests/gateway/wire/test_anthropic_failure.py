@@ -64,7 +64,17 @@ def test_every_failure_has_its_status_and_type(error: GatewayError, status: int,
     failure = DIALECT.failure(error)
 
     assert failure.status == status
-    assert orjson.loads(failure.body) == {"type": "error", "error": {"type": name, "message": "m"}}
+    told = orjson.loads(failure.body)
+    assert told["type"] == "error"
+    assert (told["error"]["type"], told["error"]["message"]) == (name, "m")
+
+
+def test_a_failure_of_ours_has_a_code_where_the_sdk_looks_for_one() -> None:
+    told = orjson.loads(DIALECT.failure(UnknownModel("m")).body)["error"]
+    foreign = orjson.loads(DIALECT.failure(upstream("rejected", 400)).body)["error"]
+
+    assert told["details"] == {"error_code": "model_not_found"}
+    assert "details" not in foreign
 
 
 def test_a_refused_key_of_the_gateway_does_not_look_like_the_clients() -> None:

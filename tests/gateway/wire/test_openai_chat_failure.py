@@ -40,7 +40,7 @@ def upstream(kind: FailureKind, status: int | None = None, **more: Any) -> Upstr
     ("error", "status", "kind", "code"),
     [
         (RequestRejected("m", param="p"), 400, "invalid_request_error", "invalid_request"),
-        (CapReached("m"), 400, "invalid_request_error", "cap_reached"),
+        (CapReached("m"), 402, "billing_error", "cap_reached"),
         (UnknownModel("m"), 404, "invalid_request_error", "model_not_found"),
         (TooLarge("m"), 413, "invalid_request_error", "request_too_large"),
         (Unauthenticated("m"), 401, "authentication_error", "invalid_api_key"),
@@ -62,7 +62,8 @@ def test_our_own_failures_have_a_status_and_a_code(
 ) -> None:
     expected = {"message": "m", "type": kind, "param": error.param, "code": code}
 
-    assert told(error) == (status, expected, {})
+    headers = {"x-should-retry": "false"} if status == 402 else {}
+    assert told(error) == (status, expected, headers)
 
 
 @pytest.mark.parametrize("status", [400, 404, 413, 422])

@@ -1,0 +1,85 @@
+"""Models and token counts, as both SDKs ask for them."""
+
+from __future__ import annotations
+
+import anthropic
+import openai
+import pytest
+
+from techniques.core.json import Json
+from tests.e2e.conftest import CAGED_KEY, Scene
+from tests.fakes import script
+
+ASKED: list[Json] = [{"role": "user", "content": "How many tokens is this?"}]
+
+
+def test_both_sdks_list_the_same_models(scene: Scene) -> None:
+    chat = [model.id for model in scene.chat.models.list()]
+    messages = [model.id for model in scene.messages.models.list()]
+
+    assert chat == messages
+    assert {"oa-model", "an-model", "sim-small"} <= set(chat)
+
+
+def test_both_sdks_retrieve_a_model(scene: Scene) -> None:
+    chat = scene.chat.models.retrieve("an-model")
+    message = scene.messages.models.retrieve("an-model")
+
+    assert (chat.id, chat.object, chat.owned_by) == ("an-model", "model", "an")
+    assert (message.id, message.type, message.lifecycle) == ("an-model", "model", "active")
+    assert message.display_name
+    assert message.created_at.year == 1970
+
+
+async def test_the_asynchronous_clients_list_models(scene: Scene) -> None:
+    async with scene.async_chat() as client:
+        chat = [model.id async for model in client.models.list()]
+    async with scene.async_messages() as client:
+        messages = [model.id async for model in client.models.list()]
+
+    assert chat == messages != []
+
+
+def test_a_model_that_is_not_there_is_not_found(scene: Scene) -> None:
+    with pytest.raises(openai.NotFoundError) as chatted:
+        scene.chat.models.retrieve("no-such-model")
+    with pytest.raises(anthropic.NotFoundError) as messaged:
+        scene.messages.models.retrieve("no-such-model")
+
+    assert chatted.value.code == messaged.value.error_code == "model_not_found"
+
+
+def test_a_key_sees_its_own_models_only(scene: Scene) -> None:
+    chat = scene.chat.with_options(api_key=CAGED_KEY)
+
+    assert [model.id for model in chat.models.list()] == ["oa-model"]
+    with pytest.raises(openai.NotFoundError):
+        chat.models.retrieve("an-model")
+
+
+def test_the_provider_counts_tokens_where_it_can(scene: Scene) -> None:
+    scene.upstream.plays(script.body({"input_tokens": 4711}))
+
+    count = scene.messages.messages.count_tokens(model="an-model", messages=ASKED)
+
+    [asked] = scene.upstream.asked
+    assert count.input_tokens == 4711
+    assert asked.path == "/v1/messages/count_tokens"
+    assert asked.body == {"model": "real-an", "messages": ASKED}
+
+
+@pytest.mark.parametrize("model", ["oa-model", "sim-small"])
+def test_tokens_are_estimated_elsewhere(scene: Scene, model: str) -> None:
+    short = scene.messages.messages.count_tokens(model=model, messages=ASKED)
+    long = scene.messages.messages.count_tokens(
+        model=model, messages=[{"role": "user", "content": "word " * 1000}]
+    )
+
+    assert 1 <= short.input_tokens < 40
+    assert 700 < long.input_tokens < 2000
+    assert not scene.upstream.asked
+
+
+def test_a_count_of_an_unknown_model_is_not_found(scene: Scene) -> None:
+    with pytest.raises(anthropic.NotFoundError):
+        scene.messages.messages.count_tokens(model="no-such-model", messages=ASKED)
