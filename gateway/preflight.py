@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from gateway.config import Config, Secrets
-from gateway.upstream.aiohttp_transport import is_private
+from gateway.upstream.addresses import is_private
 from techniques import catalog
 from techniques.core.json import Json
 from techniques.core.registry import Card, load

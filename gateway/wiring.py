@@ -24,8 +24,8 @@ from gateway.policy.keys import Caller, KeyRing, OpenDoor
 from gateway.policy.models import Catalogue, Model
 from gateway.surfaces.completion import Front
 from gateway.upstream import provider, providers
-from gateway.upstream.aiohttp_transport import AiohttpTransport, Endpoint
 from gateway.upstream.http import HttpChannel, Patience
+from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import Provider, Target
 from gateway.upstream.simulated.settings import MODELS as SIMULATED
 from gateway.upstream.simulated.settings import Simulation
@@ -102,7 +102,7 @@ async def _transport(
     if row.simulated is not None:
         return SimulatedTransport(Simulation(**row.simulated.model_dump()))
     key = _revealed(row.api_key)
-    transport = AiohttpTransport(
+    transport = PooledTransport(
         Endpoint(
             base_url=row.base_url,
             headers={**row.headers, **(codec.authorization(key) if key else {})},

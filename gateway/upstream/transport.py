@@ -18,7 +18,7 @@ class Response(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers; look-ups ignore case."""
+        """The headers; names are lower case."""
         ...
 
     async def read(self) -> bytes:

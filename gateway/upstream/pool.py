@@ -1,0 +1,201 @@
+"""The one driver that talks to providers over the network: calls over connections that are kept.
+
+What is relied on: an answer that was not read to its end closes its connection, one that was goes
+back to the pool; a body that is cut short fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from time import monotonic
+from typing import Final
+from urllib.parse import urlsplit
+
+import anyio
+from aiohappyeyeballs import start_connection
+
+from gateway.upstream.addresses import Addresses
+from gateway.upstream.connection import Answer, Connection
+from gateway.upstream.provider import HttpCall
+from gateway.upstream.silence import SilenceWatch
+from techniques.core.errors import UpstreamFailed
+
+_ALWAYS: Final = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "lockgate"}
+_KEPT_S: Final = 30.0
+_SECOND_TRY_S: Final = 0.25
+_HEADS: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where an account is served. ``headers`` go with every call, credentials among them.
+
+    ``pool`` connections at most, 0: no limit.
+    """
+
+    base_url: str
+    headers: Mapping[str, str]
+    connect_s: float
+    pool: int = 0
+    allow_private: bool = False
+
+
+class PooledTransport:
+    """Posts to one account."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        url = urlsplit(endpoint.base_url.rstrip("/"))
+        secure = url.scheme == "https"
+        self._name = url.hostname or ""
+        self._host = url.netloc.rpartition("@")[2]
+        self._path = url.path
+        self._headers = {**_ALWAYS, **endpoint.headers}
+        self._connect_s = endpoint.connect_s
+        self._tls = _trust() if secure else None
+        self._addresses = Addresses(
+            self._name,
+            url.port or (443 if secure else 80),
+            allow_private=endpoint.allow_private,
+        )
+        self._heads: dict[tuple[str, tuple[tuple[str, str], ...]], bytes] = {}
+        self._idle: list[Connection] = []
+        self._tidying: asyncio.TimerHandle | None = None
+        self._slots = anyio.Semaphore(endpoint.pool) if endpoint.pool else None
+        self._silence = SilenceWatch()
+
+    async def post(self, call: HttpCall, silence_s: float) -> Answer:
+        """Send *call*; see ``Transport.post``."""
+        if self._slots is not None:
+            await self._slot(silence_s)
+        try:
+            connection = self._kept() or await self._connected(min(silence_s, self._connect_s))
+        except BaseException:
+            self._free()
+            raise
+        answer = Answer(connection, silence_s, self._over)
+        self._silence.watch(answer)
+        try:
+            size = b"%d\r\n\r\n" % len(call.body)
+            connection.send(self._head(call) + size + call.body, answer)
+            await answer.headed()
+        except BaseException:
+            answer.close()
+            raise
+        return answer
+
+    async def close(self) -> None:
+        """Close the connections that nobody uses."""
+        if self._tidying is not None:
+            self._tidying.cancel()
+        for connection in self._idle:
+            connection.transport.close()
+        self._idle.clear()
+
+    def _head(self, call: HttpCall) -> bytes:
+        """Return all of the call's head but its body's size."""
+        asked = (call.path, tuple(call.headers.items()))
+        head = self._heads.get(asked)
+        if head is None:
+            if len(self._heads) >= _HEADS:
+                self._heads.clear()
+            head = self._heads[asked] = self._written(call)
+        return head
+
+    def _written(self, call: HttpCall) -> bytes:
+        lines = [
+            f"POST {self._path}{call.path} HTTP/1.1",
+            f"host: {self._host}",
+            *(f"{name}: {value}" for name, value in {**self._headers, **call.headers}.items()),
+            "content-length: ",
+        ]
+        if any("\r" in line or "\n" in line or "\0" in line for line in lines):
+            raise UpstreamFailed("A header of the call is not one line.", "rejected")
+        return "\r\n".join(lines).encode("latin-1", "replace")
+
+    def _kept(self) -> Connection | None:
+        """Return the connection that was used last of those that can be used again."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.reusable and not connection.transport.is_closing():
+                return connection
+        return None
+
+    async def _connected(self, patience_s: float) -> Connection:
+        try:
+            with anyio.fail_after(patience_s):
+                return await self._connect()
+        except TimeoutError as error:
+            raise UpstreamFailed(
+                "No connection to the provider in time.", "timeout", retryable=True
+            ) from error
+        except (OSError, ssl.SSLError) as error:
+            raise UpstreamFailed(
+                "No connection to the provider.", "transport", retryable=True
+            ) from error
+
+    async def _connect(self) -> Connection:
+        found = await self._addresses.find()
+        connected = await start_connection(found, happy_eyeballs_delay=_SECOND_TRY_S)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        try:
+            _, connection = await asyncio.get_running_loop().create_connection(
+                Connection,
+                sock=connected,
+                ssl=self._tls,
+                server_hostname=self._name if self._tls else None,
+            )
+        except BaseException:
+            with suppress(OSError):
+                connected.close()
+            raise
+        return connection
+
+    async def _slot(self, patience_s: float) -> None:
+        assert self._slots is not None
+        try:
+            with anyio.fail_after(patience_s):
+                await self._slots.acquire()
+        except TimeoutError as error:
+            raise UpstreamFailed(
+                "No connection to the provider was free in time.", "timeout", retryable=True
+            ) from error
+
+    def _free(self) -> None:
+        if self._slots is not None:
+            self._slots.release()
+
+    def _over(self, answer: Answer) -> None:
+        """Keep the connection of *answer* if another call can follow."""
+        self._silence.forget(answer)
+        self._free()
+        connection = answer.connection
+        connection.leave()
+        if connection.reusable:
+            connection.idle_since = monotonic()
+            self._idle.append(connection)
+            if self._tidying is None:
+                self._tidying = asyncio.get_running_loop().call_later(_KEPT_S, self._tidy)
+
+    def _tidy(self) -> None:
+        """Close what was idle for long; those used last stand at the end."""
+        oldest = monotonic() - _KEPT_S
+        kept = [connection for connection in self._idle if connection.idle_since > oldest]
+        for connection in self._idle[: len(self._idle) - len(kept)]:
+            connection.transport.close()
+        self._idle = kept
+        self._tidying = None
+        if kept:
+            self._tidying = asyncio.get_running_loop().call_later(_KEPT_S, self._tidy)
+
+
+@lru_cache(1)
+def _trust() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
