@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from techniques.core.channel import Member
-from techniques.core.errors import UpstreamFailed
+from techniques.core.errors import CapReached, UpstreamFailed
 from techniques.core.events import Event
 from techniques.core.request import Request
 
@@ -35,12 +35,19 @@ class FallbackChannel:
             yield await self._entered(stack, request)
 
     async def _entered(self, stack: AsyncExitStack, request: Request) -> AsyncIterator[Event]:
-        *rest, last = self._members
-        for member, following in zip(rest, self._members[1:], strict=True):
+        failure: UpstreamFailed | None = None
+        for member in self._members:
+            if failure is not None:
+                self._moved(failure, member)
             try:
                 return await stack.enter_async_context(member.open(request))
             except UpstreamFailed as error:
                 if error.kind == _CALLERS_OWN:
                     raise
-                self._moved(error, following)
-        return await stack.enter_async_context(last.open(request))
+                failure = error
+            except CapReached:
+                if failure is None:
+                    raise
+                break  # what failed before is what went wrong
+        assert failure is not None, "there is a member"
+        raise failure

@@ -10,7 +10,7 @@ from types import TracebackType
 import anyio
 
 from techniques.core.channel import Channel, EventStream
-from techniques.core.errors import UpstreamFailed
+from techniques.core.errors import CapReached, UpstreamFailed
 from techniques.core.events import Event
 from techniques.core.request import Request
 
@@ -55,8 +55,9 @@ class RetryingChannel:
 
     async def entered(self, request: Request) -> tuple[EventStream, AsyncIterator[Event]]:
         """Return the first call of which the answer has begun, and its events."""
+        failure: UpstreamFailed | None = None
         for attempt in range(self._policy.retries):
-            call = self._inner.open(request)
+            call = self._opened(request, failure)
             try:
                 return call, await call.__aenter__()
             except UpstreamFailed as error:
@@ -64,9 +65,19 @@ class RetryingChannel:
                 if not error.retryable or not self._worth(wait):
                     raise
                 self._retried(error)
+                failure = error
             await anyio.sleep(wait)
-        call = self._inner.open(request)
+        call = self._opened(request, failure)
         return call, await call.__aenter__()
+
+    def _opened(self, request: Request, failure: UpstreamFailed | None) -> EventStream:
+        """Open a call; where a cap forbids one more, what failed before is what went wrong."""
+        try:
+            return self._inner.open(request)
+        except CapReached:
+            if failure is None:
+                raise
+        raise failure
 
     def _wait(self, attempt: int, asked: float | None) -> float:
         drawn = self._policy.backoff_s * float(2**attempt) * (0.5 + self._random.random() / 2)
