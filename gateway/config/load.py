@@ -66,8 +66,9 @@ def load(path: Path | None) -> Config:
 
 
 def secrets() -> Secrets:
-    """Return the secrets of the process environment."""
-    return Secrets(os.environ.get(f"{_PREFIX}KEY_SECRET"), os.environ.get(f"{_PREFIX}ADMIN_TOKEN"))
+    """Return the secrets of the process environment; an empty one is none."""
+    key_secret, admin_token = (os.environ.get(_PREFIX + n) for n in ("KEY_SECRET", "ADMIN_TOKEN"))
+    return Secrets(key_secret or None, admin_token or None)
 
 
 def _tree(path: Path) -> dict[str, Any]:

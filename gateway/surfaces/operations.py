@@ -102,10 +102,10 @@ class LedgerEndpoint:
 
 
 def is_bearer(request: Request, token: str) -> bool:
-    """Return whether *request* carries *token*, in constant time."""
+    """Return whether *request* carries *token*, in constant time; nobody carries an empty one."""
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     same = hmac.compare_digest(given.strip().encode(), token.encode())
-    return same and scheme.lower() == "bearer"
+    return same and bool(token) and scheme.lower() == "bearer"
 
 
 def _json(body: JsonObject, status: int = 200) -> Response:
