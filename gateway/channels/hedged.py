@@ -80,6 +80,8 @@ class _Race:
 
     async def _call(self, scope: anyio.CancelScope) -> None:
         async with self._inner.open(self._request) as events:
+            if self._won:
+                return  # both began in one turn of the loop: too late to be cancelled before here
             self._won = True
             self.decided.set()
             for other in self._scopes:

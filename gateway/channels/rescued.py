@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import Any, get_args
 
 from techniques.core.channel import Channels, Technique
-from techniques.core.errors import GatewayError, TechniqueFailed, UpstreamFailed
+from techniques.core.errors import CapReached, GatewayError, TechniqueFailed, UpstreamFailed
 from techniques.core.events import Event, Piece, Warned
 from techniques.core.task import Task
 
@@ -35,7 +35,11 @@ def rescued(technique: Technique) -> Technique:
         if failure is None:
             return
         yield Warned("technique_failed", failure.code)
-        async with channels.primary.open(task.request) as answer:
+        async with AsyncExitStack() as stack:
+            try:
+                answer = await stack.enter_async_context(channels.primary.open(task.request))
+            except CapReached:
+                raise failure from None  # what the caller must know is why a rescue was needed
             async for event in answer:
                 yield event
 

@@ -55,29 +55,27 @@ class RetryingChannel:
 
     async def entered(self, request: Request) -> tuple[EventStream, AsyncIterator[Event]]:
         """Return the first call of which the answer has begun, and its events."""
-        failure: UpstreamFailed | None = None
+        call = self._inner.open(request)
         for attempt in range(self._policy.retries):
-            call = self._opened(request, failure)
             try:
                 return call, await call.__aenter__()
             except UpstreamFailed as error:
                 wait = self._wait(attempt, error.retry_after)
                 if not error.retryable or not self._worth(wait):
                     raise
-                self._retried(error)
                 failure = error
             await anyio.sleep(wait)
-        call = self._opened(request, failure)
+            call = self._again(request, failure)
         return call, await call.__aenter__()
 
-    def _opened(self, request: Request, failure: UpstreamFailed | None) -> EventStream:
-        """Open a call; where a cap forbids one more, what failed before is what went wrong."""
+    def _again(self, request: Request, failure: UpstreamFailed) -> EventStream:
+        """Return another call after *failure*, which stands if the caps leave none."""
         try:
-            return self._inner.open(request)
+            call = self._inner.open(request)
         except CapReached:
-            if failure is None:
-                raise
-        raise failure
+            raise failure from None
+        self._retried(failure)
+        return call
 
     def _wait(self, attempt: int, asked: float | None) -> float:
         drawn = self._policy.backoff_s * float(2**attempt) * (0.5 + self._random.random() / 2)

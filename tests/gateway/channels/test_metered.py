@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+import anyio
+import pytest
+
+from gateway.channels.metered import MeteredChannel
+from gateway.metering.ledger import Answering, CallFinished, Fact, Ledger
+from gateway.upstream.provider import Target
+from pricing.price import Price
+from pricing.usage import Usage
+from techniques.core.channel import Channel, ask
+from techniques.core.errors import (
+    FailureKind,
+    GatewayError,
+    RequestRejected,
+    Said,
+    StreamBroken,
+    UpstreamFailed,
+)
+from techniques.core.events import (
+    BlockAdded,
+    Event,
+    Finished,
+    RefusalDelta,
+    Relayed,
+    Started,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCallStarted,
+    UsageReported,
+    Warned,
+)
+from techniques.core.reply import Reply, replied
+from techniques.core.request import Opaque, Relay, Request, Sampling, said
+from techniques.testing import Line, ScriptedChannel
+
+PRICE = Price(input=10, output=100)
+QUESTION = Request("m", (said("user", "x" * 80),), role="judge", step="j1")
+COUNTED = Usage(input_tokens=7, output_tokens=3)
+FORTY = "x" * 40
+"""Ten tokens, by rule of thumb."""
+
+
+class Playing:
+    """A channel that yields *events* and then, with *failure*, fails."""
+
+    def __init__(self, *events: Event, failure: Exception | None = None) -> None:
+        self._events = events
+        self._failure = failure
+
+    @asynccontextmanager
+    async def open(self, request: Request) -> AsyncGenerator[AsyncIterator[Event], None]:
+        async with aclosing(self._play()) as events:
+            yield events
+
+    async def _play(self) -> AsyncGenerator[Event, None]:
+        for event in self._events:
+            yield event
+        if self._failure is not None:
+            raise self._failure
+
+
+def metered(
+    inner: Channel, ledger: Ledger, price: Price | None = PRICE, name: str = "fast"
+) -> MeteredChannel:
+    return MeteredChannel(inner, Target(name, "openai", "gpt-x"), price, ledger)
+
+
+async def row_of(
+    inner: Channel, request: Request = QUESTION, price: Price | None = PRICE
+) -> CallFinished:
+    """Ask, whatever comes of it, and return the one row that is written."""
+    ledger = Ledger()
+    try:
+        async with metered(inner, ledger, price).open(request) as events:
+            async for _ in events:
+                pass
+    except GatewayError:
+        pass
+    (row,) = ledger.rows
+    return row
+
+
+async def test_a_call_that_ends_well_is_one_row_with_the_providers_own_count() -> None:
+    row = await row_of(ScriptedChannel([Line(Reply(replied("hi").parts, usage=COUNTED))]))
+
+    assert (row.model, row.provider, row.role, row.step) == ("fast", "openai", "judge", "j1")
+    assert (row.outcome, row.usage, row.estimated) == ("ok", COUNTED, False)
+    assert (row.cost, row.cost_source) == (7 * 10 + 3 * 100, "operator")
+    assert row.first_s is not None
+    assert 0 <= row.first_s <= row.seconds
+
+
+async def test_without_a_price_the_cost_is_unknown_and_not_zero() -> None:
+    row = await row_of(Playing(TextDelta("a"), UsageReported(COUNTED), Finished()), price=None)
+
+    assert (row.cost, row.cost_source) == (None, "unknown")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        TextDelta(FORTY),
+        ThinkingDelta(FORTY),
+        RefusalDelta(FORTY),
+        ToolCallDelta(0, FORTY),
+        Relayed(b"{}", 40),
+    ],
+    ids=lambda piece: type(piece).__name__,
+)
+async def test_what_a_provider_does_not_count_is_guessed(piece: Event) -> None:
+    row = await row_of(Playing(Started(), piece, Finished()))
+
+    assert (row.estimated, row.usage.output_tokens) == (True, 10)
+    assert 20 <= row.usage.input_tokens <= 30
+
+
+async def test_a_guess_stays_within_what_was_allowed() -> None:
+    asked = Request("m", sampling=Sampling(max_output_tokens=4))
+
+    assert (await row_of(Playing(TextDelta(FORTY), Finished()), asked)).usage.output_tokens == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"max_tokens": 4}, 4),
+        ({"max_completion_tokens": 5, "max_tokens": 9}, 5),
+        ({}, 10),
+        ({"max_tokens": None}, 10),
+    ],
+)
+async def test_a_guess_stays_within_what_a_relayed_body_allows(
+    body: dict[str, int | None], expected: int
+) -> None:
+    relay = Relay("openai_chat", None, body, lambda: QUESTION)
+
+    row = await row_of(Playing(Relayed(b"x", 40), Finished()), Request("m", relay=relay))
+
+    assert row.usage.output_tokens == expected
+
+
+@pytest.mark.parametrize("raw", [b"x" * 400, None], ids=["as it came", "changed"])
+async def test_the_input_of_a_relayed_body_is_guessed_by_its_length(raw: bytes | None) -> None:
+    relay = Relay("openai_chat", raw, {"a": "x" * 380}, lambda: QUESTION)
+
+    row = await row_of(Playing(Relayed(b"x", 4), Finished()), Request("m", relay=relay))
+
+    assert row.usage.input_tokens == pytest.approx(100, abs=5)
+
+
+async def test_an_empty_call_is_at_least_a_token_of_input() -> None:
+    row = await row_of(Playing(TextDelta("a"), Finished()), Request("m"))
+
+    assert row.usage == Usage(1, 1)
+
+
+async def test_a_call_that_fails_before_it_begins_used_nothing() -> None:
+    row = await row_of(ScriptedChannel([Line(UpstreamFailed("down", "overloaded"))]))
+
+    assert (row.outcome, row.usage, row.cost) == ("overloaded", Usage(), 0)
+    assert (row.estimated, row.first_s) == (False, None)
+
+
+async def test_tokens_that_a_failing_provider_counted_are_paid_for() -> None:
+    failure = UpstreamFailed("bad answer", "invalid_answer", said=Said(usage=COUNTED))
+
+    row = await row_of(ScriptedChannel([Line(failure)]))
+
+    assert (row.usage, row.estimated, row.cost) == (COUNTED, False, 370)
+
+
+@pytest.mark.parametrize(
+    ("failure", "outcome"),
+    [
+        (StreamBroken("cut"), "truncated"),
+        (StreamBroken("slow", "timeout"), "timeout"),
+        (StreamBroken("busy", "overloaded"), "overloaded"),
+        (RequestRejected("no", code="too_odd"), "too_odd"),
+    ],
+)
+async def test_a_call_that_breaks_off_pays_for_what_was_read(
+    failure: GatewayError, outcome: str
+) -> None:
+    row = await row_of(Playing(TextDelta(FORTY), failure=failure))
+
+    assert (row.outcome, row.estimated, row.usage.output_tokens) == (outcome, True, 10)
+    assert row.cost
+
+
+@pytest.mark.parametrize("kind", ["rate_limited", "authentication", "timeout", "transport"])
+async def test_the_kind_of_failure_is_the_outcome(kind: FailureKind) -> None:
+    row = await row_of(ScriptedChannel([Line(UpstreamFailed("x", kind))]))
+
+    assert row.outcome == kind
+
+
+async def test_input_counted_before_a_break_is_kept_and_only_the_rest_is_guessed() -> None:
+    counted = UsageReported(Usage(50, 2, cache_read_tokens=30))
+
+    row = await row_of(Playing(counted, TextDelta(FORTY), failure=StreamBroken("cut")))
+
+    assert row.usage == Usage(50, 10, cache_read_tokens=30)
+    assert row.estimated
+
+
+async def test_a_count_larger_than_the_guess_is_not_made_smaller() -> None:
+    counted = UsageReported(Usage(50, 99))
+
+    row = await row_of(Playing(TextDelta(FORTY), counted, failure=StreamBroken("cut")))
+
+    assert row.usage == Usage(50, 99)
+
+
+@pytest.mark.parametrize(
+    ("client_left", "outcome"), [(False, "cancelled"), (True, "client_disconnect")]
+)
+async def test_a_cancelled_call_was_sent_and_its_input_is_paid_for(
+    *, client_left: bool, outcome: str
+) -> None:
+    ledger = Ledger(client_left=client_left)
+    channel = metered(ScriptedChannel([Line(replied("x"), after=60)]), ledger)
+    with anyio.move_on_after(1):
+        await ask(channel, QUESTION)
+
+    (row,) = ledger.rows
+    assert (row.outcome, row.estimated, row.usage.output_tokens) == (outcome, True, 0)
+    assert row.usage.input_tokens >= 20
+
+
+async def test_a_call_left_early_is_cancelled_and_pays_for_what_was_read() -> None:
+    ledger = Ledger()
+    async with metered(Playing(TextDelta(FORTY), TextDelta("y"), Finished()), ledger).open(
+        QUESTION
+    ) as events:
+        await anext(aiter(events))
+
+    (row,) = ledger.rows
+    assert (row.outcome, row.estimated, row.usage.output_tokens) == ("cancelled", True, 10)
+
+
+@pytest.mark.parametrize(
+    "piece", [ToolCallStarted(0, "1", "f"), BlockAdded(Opaque("anthropic", {}))]
+)
+async def test_any_piece_begins_an_answer(piece: Event) -> None:
+    row = await row_of(Playing(piece, failure=StreamBroken("cut")))
+
+    assert row.usage.input_tokens
+    assert row.estimated
+
+
+async def test_a_bug_further_in_is_still_a_row() -> None:
+    ledger = Ledger()
+    with pytest.raises(ZeroDivisionError):
+        await ask(metered(Playing(Started(), failure=ZeroDivisionError()), ledger), QUESTION)
+
+    assert len(ledger.rows) == 1
+
+
+async def test_warnings_are_recorded_and_passed_on() -> None:
+    ledger = Ledger()
+    warned = Warned("field_dropped", "seed")
+    channel = metered(Playing(warned, TextDelta("a"), Finished()), ledger)
+    async with channel.open(QUESTION) as events:
+        seen = [event async for event in events]
+
+    assert warned in seen
+    assert ledger.warnings == [warned]
+
+
+async def test_only_a_call_that_answers_names_the_answering_model() -> None:
+    ledger = Ledger()
+    await ask(metered(ScriptedChannel(["x"]), ledger), QUESTION)
+    assert ledger.answering is None
+
+    await ask(metered(ScriptedChannel(["x"]), ledger), Request("m", role="answer"))
+    assert ledger.answering == Answering("fast", "openai", "fast")
+
+
+async def test_a_model_that_stands_for_many_is_shown_as_the_one_asked_for() -> None:
+    ledger = Ledger()
+
+    await ask(metered(ScriptedChannel(["x"]), ledger, name="gpt-*"), Request("m"))
+
+    assert ledger.answering == Answering("gpt-*", "openai", "gpt-x")
+    assert ledger.rows[0].model == "gpt-*"
+
+
+async def test_meters_are_told_of_each_row_as_it_is_written() -> None:
+    told: list[Fact] = []
+    ledger = Ledger((told.append,))
+
+    await ask(metered(ScriptedChannel(["a"]), ledger), QUESTION)
+
+    assert told == ledger.rows

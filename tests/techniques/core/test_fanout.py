@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from techniques.core.channel import Member
+from techniques.core.errors import DeadlinePassed, UpstreamFailed
+from techniques.core.fanout import Answered, Asking, ask_by, ask_each, asking
+from techniques.core.reply import Reply, replied
+from techniques.core.request import Request
+from techniques.testing import Line, ScriptedChannel
+
+
+def by_step(lines: dict[str, Line | str]) -> ScriptedChannel:
+    return ScriptedChannel(lambda request: lines[request.step])
+
+
+def calls(channel: ScriptedChannel, steps: str) -> list[Asking]:
+    return [Asking(channel, Request("m", step=step)) for step in steps]
+
+
+def later(text: str, seconds: float) -> Line:
+    return Line(replied(text), after=seconds)
+
+
+async def test_outcomes_come_in_the_order_of_the_calls() -> None:
+    channel = by_step({"a": later("A", 3), "b": later("B", 1), "c": later("C", 2)})
+
+    outcomes = await ask_each(calls(channel, "abc"))
+
+    assert [outcome.text for outcome in outcomes if isinstance(outcome, Reply)] == ["A", "B", "C"]
+    assert channel.most_open == 3
+
+
+async def test_each_end_is_told_as_it_comes() -> None:
+    channel = by_step({"a": later("A", 3), "b": later("B", 1), "c": later("C", 2)})
+    async with asking(calls(channel, "abc")) as answers:
+        places = [answered.place async for answered in answers]
+
+    assert places == [1, 2, 0]
+
+
+async def test_a_failed_call_does_not_stop_the_others() -> None:
+    failure = UpstreamFailed("down")
+    channel = by_step({"a": Line(failure), "b": later("B", 1)})
+
+    assert await ask_each(calls(channel, "ab")) == [failure, replied("B")]
+
+
+async def test_a_bug_is_no_outcome() -> None:
+    def broken(_request: Request) -> str:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await ask_each(calls(ScriptedChannel(broken), "a"))
+
+
+async def test_no_more_calls_than_the_width_run_at_once() -> None:
+    channel = ScriptedChannel(lambda request: later(request.step, 1))
+    started = anyio.current_time()
+
+    await ask_each(calls(channel, "abcdefg"), width=3)
+
+    assert channel.most_open == 3
+    assert anyio.current_time() - started == pytest.approx(3)
+
+
+async def test_at_the_deadline_what_still_runs_is_cancelled() -> None:
+    channel = by_step({"a": later("A", 1), "b": later("B", 60)})
+    started = anyio.current_time()
+
+    first, second = await ask_each(calls(channel, "ab"), until=started + 5)
+
+    assert first == replied("A")
+    assert isinstance(second, DeadlinePassed)
+    assert anyio.current_time() - started == pytest.approx(5)
+    assert channel.open_calls == 0
+
+
+async def test_a_call_that_waits_for_its_turn_has_the_same_deadline() -> None:
+    channel = ScriptedChannel(lambda _request: later("x", 60))
+    until = anyio.current_time() + 5
+
+    outcomes = await ask_each(calls(channel, "abc"), until=until, width=1)
+
+    assert [type(outcome) for outcome in outcomes] == [DeadlinePassed] * 3
+    assert len(channel.asked) == 1
+
+
+async def test_leaving_early_cancels_the_calls_that_still_run() -> None:
+    channel = by_step({"a": later("A", 1), "b": later("B", 3600)})
+    started = anyio.current_time()
+    async with asking(calls(channel, "ab")) as answers:
+        async for answered in answers:
+            assert answered == Answered(0, replied("A"))
+            break
+
+    assert channel.open_calls == 0
+    assert anyio.current_time() - started == pytest.approx(1)
+
+
+async def test_being_cancelled_closes_every_call() -> None:
+    channel = ScriptedChannel(lambda _request: later("x", 3600))
+    with anyio.move_on_after(1):
+        await ask_each(calls(channel, "abc"))
+
+    assert (len(channel.asked), channel.open_calls) == (3, 0)
+
+
+async def test_no_calls_have_no_outcomes() -> None:
+    assert await ask_each([]) == []
+
+
+async def test_one_call_may_be_asked_for_by_a_time() -> None:
+    channel = by_step({"a": later("A", 1), "b": later("B", 9)})
+    quick, slow = calls(channel, "ab")
+
+    assert await ask_by(quick, None) == replied("A")
+    assert isinstance(await ask_by(slow, anyio.current_time() + 2), DeadlinePassed)
+
+
+async def test_a_member_is_asked_for_its_own_model() -> None:
+    channel = ScriptedChannel(["A"])
+
+    await ask_each([Asking(Member("0", "its-own", channel), Request("m", step="a"))])
+
+    assert [request.model for request in channel.asked] == ["its-own"]
