@@ -129,9 +129,7 @@ async def test_the_asynchronous_client_reads_whole_and_streamed_answers(scene: S
         for model in MODELS:
             scene.upstream.plays(whole(model, GREETING), streamed(model, GREETING))
             answer = await client.messages.create(model=model, max_tokens=50, messages=ASKED)
-            async with client.messages.stream(
-                model=model, max_tokens=50, messages=ASKED
-            ) as stream:
+            async with client.messages.stream(model=model, max_tokens=50, messages=ASKED) as stream:
                 text = "".join([piece async for piece in stream.text_stream])
                 final = await stream.get_final_message()
 

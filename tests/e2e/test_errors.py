@@ -159,40 +159,45 @@ MESSAGE_CLASS: dict[int, type[anthropic.APIStatusError]] = {
     529: anthropic.OverloadedError,
 }
 FAILED = [
-    (400, "invalid_request_error", 400, 400),
-    (404, "not_found_error", 404, 404),
-    (401, "authentication_error", 502, 502),
-    (429, "rate_limit_error", 429, 429),
-    (500, "api_error", 502, 502),
-    (502, "api_error", 502, 502),
-    (529, "overloaded_error", 503, 529),
+    (400, "invalid_request_error", (400, 400)),
+    (404, "not_found_error", (404, 404)),
+    (429, "rate_limit_error", (429, 429)),
+    (500, "api_error", (502, 502)),
+    (502, "api_error", (502, 502)),
+    (529, "overloaded_error", (503, 529)),
 ]
+"""What a provider says, and the statuses on both surfaces."""
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(("status", "kind", "on_chat", "on_messages"), FAILED)
+@pytest.mark.parametrize(("status", "kind", "statuses"), FAILED)
 def test_a_providers_failure_has_its_class_and_words(
-    scene: Scene,
-    model: str,
-    status: int,
-    kind: str,
-    on_chat: int,
-    on_messages: int,
+    scene: Scene, model: str, status: int, kind: str, statuses: tuple[int, int]
 ) -> None:
     failure = said(model, status, "Words of the provider.", kind)
     scene.upstream.plays(failure, failure)
 
-    with pytest.raises(CHAT_CLASS[on_chat]) as chatted:
+    with pytest.raises(CHAT_CLASS[statuses[0]], match="Words of the provider") as chatted:
         chat(scene, model)
-    with pytest.raises(MESSAGE_CLASS[on_messages]) as messaged:
+    with pytest.raises(MESSAGE_CLASS[statuses[1]]) as messaged:
         message(scene, model)
 
-    assert chatted.value.status_code == on_chat
-    assert messaged.value.status_code == on_messages
-    words = "gateway's" if status == 401 else "Words of the provider."
-    assert words in (chatted.value.message + str(chatted.value.body)) or status == 401
-    assert words in (messaged.value.api_message or "")
-    assert "sk-canary" not in str(chatted.value) + str(messaged.value)
+    assert (chatted.value.status_code, messaged.value.status_code) == statuses
+    assert messaged.value.api_message == "Words of the provider."
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_key_that_the_provider_refuses_is_not_the_clients(scene: Scene, model: str) -> None:
+    failure = said(model, 401, "No such key: sk-canary-openai-c01d", "authentication_error")
+    scene.upstream.plays(failure, failure)
+
+    with pytest.raises(openai.InternalServerError, match="gateway's credential") as chatted:
+        chat(scene, model)
+    with pytest.raises(anthropic.InternalServerError, match="gateway's own") as messaged:
+        message(scene, model)
+
+    assert chatted.value.status_code == messaged.value.status_code == 502
+    assert "sk-canary" not in f"{chatted.value} {messaged.value}"
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -86,13 +86,14 @@ def test_a_cut_answer_says_so(scene: Scene, model: str) -> None:
 def test_a_provider_of_the_other_dialect_is_asked_in_its_own_words(scene: Scene) -> None:
     scene.upstream.plays(whole("an-model", GREETING))
     image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+    turns: list[Json] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "What is it?"}, image]},
+    ]
 
     scene.chat.chat.completions.create(
         model="an-model",
-        messages=[
-            {"role": "system", "content": "Be brief."},
-            {"role": "user", "content": [{"type": "text", "text": "What is it?"}, image]},  # type: ignore[list-item]
-        ],
+        messages=turns,
         max_completion_tokens=77,
         stop=["END"],
         temperature=0.5,
@@ -138,9 +139,7 @@ async def test_the_asynchronous_client_reads_whole_and_streamed_answers(scene: S
         for model in MODELS:
             scene.upstream.plays(whole(model, GREETING), streamed(model, GREETING))
             answer = await client.chat.completions.create(model=model, messages=ASKED)
-            stream = await client.chat.completions.create(
-                model=model, messages=ASKED, stream=True
-            )
+            stream = await client.chat.completions.create(model=model, messages=ASKED, stream=True)
             async with stream:
                 pieces = [chunk.choices[0].delta.content or "" async for chunk in stream]
 

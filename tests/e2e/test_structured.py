@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from techniques.core.json import Json
 from tests.e2e.conftest import Scene
 from tests.e2e.turns import MODELS, Turn, streamed, whole
+from tests.fakes import script
 
 
 class Place(BaseModel):
@@ -99,7 +100,6 @@ def test_the_simulation_answers_in_the_form_of_a_model(scene: Scene) -> None:
 
 
 def test_a_refusal_is_not_taken_for_a_model(scene: Scene) -> None:
-    from tests.fakes import script  # noqa: PLC0415
 
     said: Json = {"role": "assistant", "content": None, "refusal": "I will not."}
     scene.upstream.plays(script.completion(message=said), script.completion(message=said))

@@ -97,9 +97,7 @@ def test_a_messages_client_sees_reasoning_as_a_block_without_a_made_up_signature
     scene.upstream.plays(whole("oa-model", ANSWER), streamed("oa-model", ANSWER))
 
     answer = scene.messages.messages.create(model="oa-model", max_tokens=99, messages=ASKED)
-    with scene.messages.messages.stream(
-        model="oa-model", max_tokens=99, messages=ASKED
-    ) as stream:
+    with scene.messages.messages.stream(model="oa-model", max_tokens=99, messages=ASKED) as stream:
         folded = stream.get_final_message()
 
     for message in (answer, folded):

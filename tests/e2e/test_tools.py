@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from anthropic import beta_tool
 
 from techniques.core.json import Json
 from tests.e2e.conftest import Scene
@@ -234,7 +235,6 @@ def test_the_simulation_calls_an_offered_tool(scene: Scene) -> None:
 
 
 def test_the_messages_runner_runs_a_whole_loop(scene: Scene) -> None:
-    from anthropic import beta_tool  # noqa: PLC0415
 
     scene.upstream.plays(whole("an-model", Turn(calls=CALLS[:1])), whole("an-model", ANSWER))
     seen: list[str] = []

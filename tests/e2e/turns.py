@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -93,7 +94,7 @@ def _anthropic_whole(turn: Turn) -> Answer:
     if turn.parts:
         blocks.append({"type": "text", "text": turn.text})
     blocks += [
-        {"type": "tool_use", "id": c.id, "name": c.name, "input": script.json.loads(c.arguments)}
+        {"type": "tool_use", "id": c.id, "name": c.name, "input": json.loads(c.arguments)}
         for c in turn.calls
     ]
     return script.message(blocks, _anthropic_reason(turn))
@@ -104,7 +105,7 @@ def _anthropic_events(turn: Turn) -> list[bytes]:
     if turn.thought:
         deltas = [{"type": "thinking_delta", "thinking": word} for word in _halves(turn.thought)]
         deltas.append({"type": "signature_delta", "signature": turn.signature})
-        empty = {"type": "thinking", "thinking": "", "signature": ""}
+        empty: Json = {"type": "thinking", "thinking": "", "signature": ""}
         made += _block(next(index), empty, deltas)
     if turn.parts:
         deltas = [{"type": "text_delta", "text": part} for part in turn.parts]
