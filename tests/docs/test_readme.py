@@ -1,0 +1,111 @@
+"""What the documents tell people to type works, against a gateway that was just started."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gateway.cli import main
+from gateway.config.embedded import embedded
+from gateway.pastes import pastes
+from gateway.wiring import Config
+from tests.docs.documents import ADDRESS, ROOT, blocks, commands
+from tests.fakes.gateway import ADMIN_TOKEN, KEY_SECRET, Gateway
+
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/clients.md", "docs/operations.md")
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+COMMANDS = [
+    pytest.param(line, id=f"{document}-{place}")
+    for document in DOCUMENTS
+    for place, line in enumerate(commands(document))
+    if not line.startswith(("make ", "export "))
+]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("gateway")
+    with Gateway(folder, {**embedded({}), "server": {"port": 0}}) as gateway:
+        yield f"http://127.0.0.1:{gateway.port}"
+
+
+def _run(arguments: list[str], folder: Path) -> str:
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(folder),
+        "LOCKGATE_KEY_SECRET": KEY_SECRET,
+        "LOCKGATE_ADMIN_TOKEN": ADMIN_TOKEN,
+        "PYTHONPATH": str(ROOT),
+    }
+    result = subprocess.run(
+        arguments, capture_output=True, text=True, env=environment, cwd=folder, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_works(line: str, address: str, tmp_path: Path) -> None:
+    if line.startswith("curl ") and shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    line = line.replace(ADDRESS, address).replace("curl ", "curl --fail-with-body -sS ", 1)
+    line = re.sub(r"^lockgate ", f"{sys.executable} -m gateway.cli ", line)
+
+    assert _run(["bash", "-euo", "pipefail", "-c", line], tmp_path)
+
+
+@pytest.mark.timeout(90)
+@pytest.mark.parametrize("document", ["README.md", "docs/clients.md"])
+def test_the_snippets_of_python_work(document: str, address: str, tmp_path: Path) -> None:
+    script = "\n".join(blocks(document, "python")).replace(ADDRESS, address)
+
+    said = _run([sys.executable, "-c", script], tmp_path)
+
+    assert re.search(r"\d", said)
+
+
+def test_what_make_is_asked_for_exists() -> None:
+    asked = [line for document in DOCUMENTS for line in commands(document) if "make " in line]
+
+    assert {line.split()[1] for line in asked} >= {"run", "test", "check", "bench"}
+    assert {target for line in asked for target in line.split()[1:]} <= TARGETS
+
+
+def test_make_run_starts_what_these_tests_start() -> None:
+    recipe = (ROOT / "Makefile").read_text("utf-8").partition("\nrun:")[2].partition("\n\n")[0]
+
+    assert "$(BIN)/lockgate serve" in recipe
+
+
+def test_the_readme_shows_what_the_start_prints() -> None:
+    def plain(text: str) -> str:
+        lines = (line.strip() for line in text.splitlines())
+        return "\n".join(line for line in lines if line and not line.startswith("#"))
+
+    printed = plain(pastes(ADDRESS, Config.model_validate(embedded({}))))
+    curl = next(block for block in blocks("README.md", "sh") if block.startswith("curl"))
+
+    assert plain(curl) in printed
+    assert [block for block in blocks("README.md", "python") if plain(block) not in printed] == []
+
+
+def test_every_command_in_the_table_exists() -> None:
+    rows = re.findall(r"^\| `lockgate ([^`]+)`", (ROOT / "README.md").read_text(), re.MULTILINE)
+    names = [[word for word in row.split() if word.islower() and word[0].isalpha()] for row in rows]
+
+    assert names == [["serve"], ["check"], ["key", "new"], ["demo"]]
+    for name in names:
+        assert CliRunner().invoke(main, [*name, "--help"]).exit_code == 0
+
+
+def test_the_changelog_tells_of_every_surface() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+    assert all(path in text for path in ("/v1/chat/completions", "/v1/messages", "/v1/models"))
