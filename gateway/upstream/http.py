@@ -12,8 +12,6 @@ from time import monotonic
 from types import TracebackType
 from typing import Final
 
-import anyio
-
 from gateway.upstream.provider import Provider, Reader, Target
 from gateway.upstream.transport import Response, Transport
 from techniques.core.channel import EventStream
@@ -31,6 +29,7 @@ from techniques.core.request import Request
 
 _ERROR_BODY: Final = 64 * 1024
 _LINGER_S: Final = 0.25
+_OK: Final = 200
 _PREAMBLE: Final = (Started, UsageReported, Note, Warned)
 """Events that may come although the model has not said anything yet."""
 
@@ -62,6 +61,7 @@ class _Call:
 
     __slots__ = (
         "_channel",
+        "_deadline",
         "_ended",
         "_events",
         "_failure",
@@ -80,16 +80,15 @@ class _Call:
         self._request = request
         self._first: list[Event] = []
         self._ended = False
+        self._deadline = 0.0
         self._failure: UpstreamFailed | None = None
 
     async def __aenter__(self) -> AsyncGenerator[Event, None]:
         channel = self._channel
         call = channel.provider.encode(self._request, channel.target)
         self._response = await channel.transport.post(call, channel.patience.first_byte_s)
+        self._first.extend(call.warnings)
         try:
-            if self._response.status != 200:
-                raise await self._refusal()
-            self._first.extend(call.warnings)
             await self._begin()
         except BaseException:
             self._response.close()
@@ -108,14 +107,16 @@ class _Call:
 
     async def _begin(self) -> None:
         """Read until the model has said something; what came up to then is kept."""
-        channel = self._channel
-        streamed = self._response.headers.get("content-type", "").startswith("text/event-stream")
+        if self._response.status != _OK:
+            raise await self._refusal()
+        channel, response = self._channel, self._response
+        streamed = response.headers.get("content-type", "").startswith("text/event-stream")
         self._reader = channel.provider.reader(self._request, channel.target, streamed=streamed)
         deadline = monotonic() + channel.patience.first_byte_s
         begun = False
         while not begun:
             try:
-                for event in self._read(await self._response.read()):
+                for event in self._read(await response.read()):
                     self._first.append(event)
                     begun = begun or not isinstance(event, _PREAMBLE)
             except UpstreamFailed as error:
@@ -126,39 +127,45 @@ class _Call:
                 raise UpstreamFailed(
                     "The provider did not begin to answer in time.", "timeout", retryable=True
                 )
+        response.allow_silence(channel.patience.idle_s)
 
     async def _rest(self) -> AsyncGenerator[Event, None]:
         """Yield the events; ``Finished`` is held until the connection has been read to its end."""
         finished: Finished | None = None
-        for event in self._first:
-            if isinstance(event, Finished):
-                finished = event
-            else:
-                yield event
+        events: Iterator[Event] | None = iter(self._first)
+        spoken = True
         try:
-            if self._failure is not None:
-                raise self._failure
-            idle_s = self._channel.patience.idle_s
-            deadline = monotonic() + idle_s
-            if not self._ended:
-                self._response.allow_silence(idle_s)
-            while finished is None and not self._ended:
-                now = monotonic()
-                for event in self._read(await self._response.read()):
-                    if not isinstance(event, Relayed) or event.characters:
-                        deadline = now + idle_s  # comments alone do not keep an answer alive
+            while events is not None:
+                for event in events:
                     if isinstance(event, Finished):
                         finished = event
                     else:
+                        spoken = spoken or not isinstance(event, Relayed) or event.characters > 0
                         yield event
-                if monotonic() > deadline:
-                    raise UpstreamFailed("The provider fell silent in mid-answer.", "timeout")
+                events = None if finished else await self._more(spoken)
+                spoken = False
         except UpstreamFailed as error:
             raise StreamBroken(error.message, error.kind, said=error.said) from error
         if finished is not None:
-            if not self._ended:
-                await self._drain()
+            await self._drain()
             yield finished
+
+    async def _more(self, spoken: bool) -> Iterator[Event] | None:  # noqa: FBT001
+        """Return the events of the next bytes, None after the last.
+
+        Comments alone do not keep an answer alive: *spoken* tells whether there was more than
+        that since the last bytes.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if self._ended:
+            return None
+        now = monotonic()
+        if spoken:
+            self._deadline = now + self._channel.patience.idle_s
+        elif now > self._deadline:
+            raise UpstreamFailed("The provider fell silent in mid-answer.", "timeout")
+        return self._read(await self._response.read())
 
     def _read(self, chunk: bytes) -> Iterator[Event]:
         if chunk:
@@ -168,17 +175,18 @@ class _Call:
 
     async def _drain(self) -> None:
         """Read what is left, so that the connection can be used again; but not for long."""
-        with anyio.move_on_after(_LINGER_S):
-            while not self._ended:
-                try:
-                    self._ended = not await self._response.read()
-                except UpstreamFailed:
-                    return
+        self._response.allow_silence(_LINGER_S)
+        until = monotonic() + _LINGER_S
+        while not self._ended and monotonic() < until:
+            try:
+                self._ended = not await self._response.read()
+            except UpstreamFailed:
+                return
 
     async def _refusal(self) -> UpstreamFailed:
         body = bytearray()
         while len(body) < _ERROR_BODY and (chunk := await self._response.read()):
             body += chunk
-        headers = {name.lower(): value for name, value in self._response.headers.items()}
-        provider = self._channel.provider
-        return provider.failure(self._response.status, headers, bytes(body[:_ERROR_BODY]))
+        said = bytes(body[:_ERROR_BODY])
+        response = self._response
+        return self._channel.provider.failure(response.status, response.headers, said)
