@@ -32,10 +32,10 @@ check: $(DEV)
 	$(PYTHON_HERE) -m docs.links
 	$(PYTHON_HERE) -m tests.conformance.catalogue --check
 
-bench: $(RUN)
+bench: $(DEV)
 	$(PYTHON_HERE) -m bench.run $(BENCH)
 
-bench-quick: $(RUN)
+bench-quick: $(DEV)
 	$(PYTHON_HERE) -m bench.run --quick $(BENCH)
 
 format: $(DEV)

@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import anyio
 import uvloop
@@ -146,7 +146,7 @@ async def _cancel_after_first(client: Client, it: Peer) -> str:
     return await _closed_within(it, task)
 
 
-async def _closed_within(it: Peer, task: asyncio.Future[object]) -> str:
+async def _closed_within(it: Peer, task: asyncio.Task[Any]) -> str:
     start = time.perf_counter()
     task.cancel()
     with suppress(asyncio.CancelledError):

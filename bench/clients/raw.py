@@ -109,8 +109,8 @@ class RawClient:
         connection = _take(idle)
         if connection is None:
             loop = asyncio.get_running_loop()
-            place = parts.hostname, parts.port
-            _, connection = await loop.create_connection(_Connection, *place)
+            host, port = str(parts.hostname), parts.port or 80
+            _, connection = await loop.create_connection(_Connection, host, port)
         connection.reset()
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         head = f"POST {parts.path} HTTP/1.1\r\nhost: {parts.netloc}\r\n{lines}"

@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from gateway.cli import main
+from gateway.config import Config
 from gateway.config.embedded import embedded
 from gateway.pastes import pastes
-from gateway.wiring import Config
 from tests.docs.documents import ADDRESS, ROOT, blocks, commands
 from tests.fakes.gateway import ADMIN_TOKEN, KEY_SECRET, Gateway
 
