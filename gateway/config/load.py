@@ -11,14 +11,20 @@ from typing import Any
 
 import yaml
 from pydantic import ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+from yaml.composer import ComposerError
 
 from gateway.config.embedded import embedded
 from gateway.config.schema import Config
 
 _PREFIX = "LOCKGATE_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_SECRET = re.compile(r"providers\.[^.]+\.api_key|metrics\.token")
+_SECRET = re.compile(r"providers\..+\.api_key|metrics\.token")
 
 
 class ConfigError(Exception):
@@ -58,9 +64,15 @@ def load(path: Path | None) -> Config:
     Raises:
         ConfigError: It cannot be read, or a field is wrong, missing or unknown.
     """
+    problems: list[str] = []
+    tree = embedded(os.environ) if path is None else _tree(path, problems)
+    problems += _unknown_sections()
+    if problems:
+        raise ConfigError("\n".join(problems))
     try:
-        tree = embedded(os.environ) if path is None else _tree(path)
         return _Settings(**tree)
+    except SettingsError as error:
+        raise ConfigError(f"the environment: {error}") from error
     except ValidationError as error:
         raise ConfigError("\n".join(_lines(error))) from error
 
@@ -71,30 +83,41 @@ def secrets() -> Secrets:
     return Secrets(key_secret or None, admin_token or None)
 
 
-def _tree(path: Path) -> dict[str, Any]:
+class _Strict(yaml.SafeLoader):
+    """Refuses a name that stands twice in one mapping: of two settings one would be lost."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        names: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in names:
+                raise ComposerError(
+                    problem=f"{key.value!r} stands twice", problem_mark=key.start_mark
+                )
+            names.add(key.value if isinstance(key, yaml.ScalarNode) else "")
+        return node
+
+
+def _tree(path: Path, problems: list[str]) -> dict[str, Any]:
     try:
-        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        read = yaml.load(text, _Strict)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: {error}") from error
     if read is None:
         return {}
     if not isinstance(read, dict):
         raise ConfigError(f"{path}: the file must be a mapping of sections")
-    problems: list[str] = []
-    tree = _filled(read, "", path.parent, problems)
-    _check_environment(problems)
-    if problems:
-        raise ConfigError("\n".join(problems))
-    assert isinstance(tree, dict)
-    return {str(name): value for name, value in tree.items()}
+    return {
+        str(name): _filled(value, str(name), path.parent, problems) for name, value in read.items()
+    }
 
 
 def _filled(value: Any, at: str, folder: Path, problems: list[str]) -> Any:
     """Return *value* with ``${NAME}`` and ``file:`` replaced; faults go to *problems*."""
     if isinstance(value, dict):
         return {
-            name: _filled(inner, f"{at}.{name}" if at else str(name), folder, problems)
-            for name, inner in value.items()
+            name: _filled(inner, f"{at}.{name}", folder, problems) for name, inner in value.items()
         }
     if isinstance(value, list):
         return [_filled(inner, f"{at}.{i}", folder, problems) for i, inner in enumerate(value)]
@@ -128,11 +151,11 @@ def _substituted(value: str, at: str, problems: list[str]) -> str:
     return _VARIABLE.sub(variable, value)
 
 
-def _check_environment(problems: list[str]) -> None:
+def _unknown_sections() -> Iterator[str]:
     for name in os.environ:
         section, delimiter, _ = name.removeprefix(_PREFIX).partition("__")
         if name.startswith(_PREFIX) and delimiter and section.lower() not in Config.model_fields:
-            problems.append(f"{name}: there is no section {section.lower()!r}")
+            yield f"{name}: there is no section {section.lower()!r}"
 
 
 def _lines(error: ValidationError) -> Iterator[str]:

@@ -275,11 +275,18 @@ def _unknown_names(config: Config) -> Iterator[str]:
         if model.provider not in config.providers:
             yield f"models.{model.name}.provider: there is no provider {model.provider!r}"
     for path, name in _model_references(config):
-        if name not in models:
+        if not _serves(models, name):
             yield f"{path}: there is no model {name!r}"
     names = [key.name for key in config.keys]
     if len(set(names)) < len(names) or len({key.hash for key in config.keys}) < len(names):
         yield "keys: two have the same name or hash"
+
+
+def _serves(models: set[str], name: str) -> bool:
+    """Return whether one of *models*, which may end in ``*``, is what *name* means."""
+    if name.endswith("*"):
+        return False  # stands for many, and one must be asked
+    return name in models or any(m.endswith("*") and name.startswith(m[:-1]) for m in models)
 
 
 def _model_references(config: Config) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from gateway.config import Config
+from gateway.config.embedded import embedded
+from techniques.core.json import Json
+
+PROVIDERS = {"oa": {"dialect": "openai_chat", "base_url": "https://a.example/v1"}}
+
+
+def config(**sections: Json) -> Config:
+    return Config.model_validate({"providers": PROVIDERS, **sections})
+
+
+def model(name: str, **more: Json) -> dict[str, Any]:
+    return {"name": name, "provider": "oa", **more}
+
+
+@pytest.mark.parametrize(
+    ("sections", "said"),
+    [
+        ({"models": [model("a"), model("a")]}, "two have the same name"),
+        ({"models": [model("a", provider="no")]}, "models.a.provider: there is no provider 'no'"),
+        ({"models": [model("a", fallbacks=["b"])]}, "models.a.fallbacks: there is no model 'b'"),
+        ({"models": [model("a")], "reliability": {"judge": "b"}}, "reliability.judge: there is"),
+        ({"models": [model("a")], "reliability": {"critic": "b"}}, "reliability.critic: there is"),
+        ({"models": [model("g-*")], "reliability": {"judge": "g-*"}}, "there is no model 'g-*'"),
+        (
+            {
+                "keys": [
+                    {"name": "k", "hash": "hmac-sha256:" + "0" * 64},
+                    {"name": "k", "hash": "hmac-sha256:" + "1" * 64},
+                ]
+            },
+            "keys: two have the same name or hash",
+        ),
+        (
+            {"keys": [{"name": n, "hash": "hmac-sha256:" + "0" * 64} for n in ("a", "b")]},
+            "keys: two have the same name or hash",
+        ),
+    ],
+)
+def test_names_must_exist_and_be_unique(sections: dict[str, Json], said: str) -> None:
+    with pytest.raises(ValidationError, match=said.replace("*", r"\*")):
+        config(**sections)
+
+
+def test_a_name_is_known_that_a_model_ending_in_a_star_serves() -> None:
+    made = config(
+        models=[model("gpt-*"), model("a", fallbacks=["gpt-4o"])],
+        reliability={"judge": "gpt-4o-mini"},
+    )
+
+    assert made.models[1].fallbacks == ("gpt-4o",)
+
+
+@pytest.mark.parametrize("more", [{"base_url": "https://a.example", "simulated": {}}, {}])
+def test_a_provider_is_either_somewhere_or_simulated(more: dict[str, Json]) -> None:
+    with pytest.raises(ValidationError, match="either base_url or simulated"):
+        Config.model_validate({"providers": {"p": {"dialect": "anthropic", **more}}})
+
+
+def test_prices_are_exact() -> None:
+    price = config(models=[model("a", price={"input": 0.15, "output": "0.60"})]).models[0].price
+
+    assert price is not None
+    assert (price.input, price.output) == (Decimal("0.15"), Decimal("0.60"))
+
+
+@pytest.mark.parametrize(
+    ("written", "read"), [(False, "off"), (True, "on"), ("low", "low"), (None, None)]
+)
+def test_off_and_on_are_words_where_yaml_makes_them_truths(written: Json, read: Json) -> None:
+    assert config(models=[model("a", thinking=written)]).models[0].thinking == read
+
+
+def test_what_has_no_effect_yet_is_listed() -> None:
+    made = config(
+        pacing={"mode": "on"},
+        store={"redis": "redis://x"},
+        router={"type": "semknn"},
+        providers={"oa": {**PROVIDERS["oa"], "limits": {"rpm": 5}}},
+        keys=[
+            {
+                "name": "k",
+                "hash": "hmac-sha256:" + "0" * 64,
+                "rpm": 3,
+                "budget": {"usd": 5},
+            }
+        ],
+    )
+
+    assert made.without_effect() == [
+        "pacing",
+        "store",
+        "router",
+        "providers.oa.limits",
+        "keys.k.budget",
+        "keys.k.rpm",
+    ]
+    assert config().without_effect() == []
+
+
+def test_a_configuration_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        setattr(config().server, "port", 1)  # noqa: B010 - mypy knows that it is frozen
+
+
+def embedded_config(environment: dict[str, str]) -> Config:
+    return Config.model_validate(embedded(environment))
+
+
+def test_without_keys_in_the_environment_there_is_the_simulation() -> None:
+    made = embedded_config({})
+
+    assert set(made.providers) == {"simulated"}
+    assert [row.name for row in made.models] == ["sim-small", "sim-large"]
+    assert all(row.price for row in made.models)
+    assert made.reliability.judge == "sim-large"
+    assert made.reliability.default == "none"
+
+
+def test_an_openai_key_adds_openais_models() -> None:
+    made = embedded_config({"OPENAI_API_KEY": "sk-1"})
+    provider = made.providers["openai"]
+
+    assert (provider.dialect, provider.base_url) == ("openai_chat", "https://api.openai.com/v1")
+    assert provider.api_key is not None
+    assert provider.api_key.get_secret_value() == "sk-1"
+    assert [row.name for row in made.models if row.provider == "openai"] == [
+        "gpt-*",
+        "chatgpt-*",
+        "o1*",
+        "o3*",
+        "o4*",
+    ]
+
+
+def test_an_anthropic_key_adds_anthropics_models() -> None:
+    made = embedded_config({"ANTHROPIC_API_KEY": "sk-2"})
+    provider = made.providers["anthropic"]
+
+    assert (provider.dialect, provider.base_url) == ("anthropic", "https://api.anthropic.com")
+    assert [row.name for row in made.models if row.provider == "anthropic"] == ["claude-*"]
+
+
+def test_base_urls_of_the_environment_are_used() -> None:
+    made = embedded_config(
+        {
+            "OPENAI_API_KEY": "k",
+            "OPENAI_BASE_URL": "https://a.example/v1",
+            "ANTHROPIC_API_KEY": "k",
+            "ANTHROPIC_BASE_URL": "https://b.example",
+        }
+    )
+
+    assert made.providers["openai"].base_url == "https://a.example/v1"
+    assert made.providers["anthropic"].base_url == "https://b.example"
+
+
+def test_an_empty_key_adds_nothing() -> None:
+    made = embedded_config({"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": ""})
+
+    assert set(made.providers) == {"simulated"}
