@@ -252,10 +252,10 @@ def may_apply(caller: Caller, technique: str) -> bool:
 
 def may_use(caller: Caller, model: Model) -> bool:
     """Return whether *caller* may use *model*; a name of its list may end in ``*``."""
-    allowed = caller.models
-    if allowed is None or model.name in allowed or model.target.model in allowed:
+    allowed, shown = caller.models, model.target.shown
+    if allowed is None or model.name in allowed or shown in allowed:
         return True
-    return any(name[-1] == "*" and model.target.model.startswith(name[:-1]) for name in allowed)
+    return any(name.endswith("*") and shown.startswith(name[:-1]) for name in allowed)
 
 
 def _refuse_options(card: Card, error: ValidationError) -> NoReturn:

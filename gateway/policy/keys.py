@@ -43,7 +43,7 @@ class KeyRing:
     """All client keys, found by their hash: a look-up tells nothing of a key by its time."""
 
     def __init__(self, secret: str, callers: Iterable[tuple[str, Caller]]) -> None:
-        self._mac = hmac.new(secret.encode(), digestmod="sha256")
+        self._secret = secret.encode()
         self._callers = {
             bytes.fromhex(hashed.removeprefix("hmac-sha256:")): caller for hashed, caller in callers
         }
@@ -60,9 +60,7 @@ class KeyRing:
                 "No API key was given: send it as 'Authorization: Bearer KEY' or 'x-api-key: KEY'.",
                 code="missing_api_key",
             )
-        mac = self._mac.copy()
-        mac.update(key.encode("latin-1"))
-        caller = self._callers.get(mac.digest())
+        caller = self._callers.get(hmac.digest(self._secret, key.encode("latin-1"), "sha256"))
         if caller is None:
             raise Unauthenticated("This API key is not valid.")
         return caller

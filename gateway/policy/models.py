@@ -76,6 +76,6 @@ def _is_plain(name: str) -> bool:
     return (
         len(name) <= 128
         and name.isprintable()
-        and not set(name) & set("?#%\\@ ")
+        and not set(name) & set("*?#%\\@ ")
         and (".." not in name)
     )

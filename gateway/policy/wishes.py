@@ -18,6 +18,8 @@ from techniques.core.errors import RequestRejected
 from techniques.core.json import Json
 
 PREFIX: Final = "x-lockgate-"
+_MOST: Final = 1_000_000_000
+"""Of a wish that is an amount; what is exact of ``1e900000`` would take minutes to write out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,8 @@ def _amount(name: str, value: Json) -> Decimal:
         amount = Decimal(str(value))
     except InvalidOperation:
         amount = Decimal(-1)
-    if isinstance(value, bool) or not amount.is_finite() or amount < 0:
-        _wrong(name, "a number that is not negative")
+    if isinstance(value, bool) or not amount.is_finite() or not 0 <= amount <= _MOST:
+        _wrong(name, f"a number from 0 to {_MOST}")
     return amount
 
 

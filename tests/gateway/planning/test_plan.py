@@ -1,0 +1,326 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from gateway.metering.caps import Caps
+from gateway.planning.plan import Defaults, may_apply, may_use
+from gateway.policy.keys import OPEN, Caller
+from gateway.policy.wishes import NOTHING, Wishes
+from techniques.core.errors import Denied, RequestRejected, UnknownModel
+from techniques.core.events import Warned
+from techniques.core.json import Json
+from tests.gateway.planning.scene import CARDS, Routing, call, model, names, plan, planner
+
+REFINE, VOTE = "self_refine", "self_consistency"
+LIMITED = Caller(
+    "k", models=frozenset({"fast", "claude-*"}), techniques=frozenset({VOTE}), budgeted=True
+)
+
+
+def test_who_asks_for_nothing_gets_the_model_and_its_fallbacks() -> None:
+    made = plan()
+
+    assert names(made.models) == ["fast", "smart", "cheap"]
+    assert (made.technique, made.card, made.options, made.why) == ("none", None, None, "default")
+    assert made.model.name == "fast"
+    assert made.rescue
+    assert not made.strict
+
+
+@pytest.mark.parametrize(
+    ("name", "wished", "default", "expected", "why"),
+    [
+        ("fast", None, "none", "none", "default"),
+        ("fast", None, VOTE, VOTE, "default"),
+        (f"{VOTE}/fast", None, "none", VOTE, "model slug"),
+        ("none/fast", None, VOTE, "none", "model slug"),
+        (f"{VOTE}/fast", REFINE, "best_of_n", REFINE, "asked for"),
+        (f"{VOTE}/fast", "none", VOTE, "none", "asked for"),
+    ],
+)
+def test_a_wish_goes_before_the_slug_and_the_slug_before_the_default(
+    name: str, wished: str | None, default: str, expected: str, why: str
+) -> None:
+    wishes: dict[str, Json] = {"technique": wished} if wished else {}
+
+    made = plan(name, defaults=Defaults(technique=default), **wishes)
+
+    assert (made.technique, made.why) == (expected, why)
+    assert made.model.name == "fast"
+
+
+def test_a_slash_in_a_models_own_name_is_no_slug() -> None:
+    assert plan("org/llama").model.name == "org/llama"
+    assert plan(f"{VOTE}/org/llama").technique == VOTE
+
+
+@pytest.mark.parametrize("name", ["nope", f"{VOTE}/nope", "no_technique/fast", "", "claude-*"])
+def test_a_model_that_does_not_exist_is_named(name: str) -> None:
+    with pytest.raises(UnknownModel) as caught:
+        plan(name)
+
+    assert caught.value.param == "model"
+
+
+def test_a_technique_that_does_not_exist_is_named_with_those_that_do() -> None:
+    with pytest.raises(RequestRejected, match=VOTE) as caught:
+        plan(technique="telepathy")
+
+    assert (caught.value.code, caught.value.param) == ("unknown_technique", "x-lockgate-technique")
+
+
+def test_a_technique_is_masked_where_several_choices_are_asked_for() -> None:
+    made = plan(n=2, technique=VOTE)
+
+    assert made.technique == "none"
+    assert made.warnings == (Warned("technique_masked", f"{VOTE}: n > 1"),)
+
+
+def test_options_are_the_configurations_under_the_requests() -> None:
+    defaults = Defaults(options={VOTE: {"num_samples": 9}})
+
+    for params, expected in ((None, 9), ({"num_samples": 3}, 3)):
+        made = plan(technique=VOTE, defaults=defaults, params=params)
+        assert made.options is not None
+        assert made.options.model_dump()["num_samples"] == expected
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [({"num_sample": 3}, "has no option 'num_sample'"), ({"num_samples": "x"}, "'num_samples'")],
+)
+def test_options_that_are_unknown_or_out_of_range_are_refused(
+    params: dict[str, Json], said: str
+) -> None:
+    with pytest.raises(RequestRejected, match=said) as caught:
+        plan(technique=VOTE, params=params)
+
+    assert (caught.value.code, caught.value.param) == ("invalid_option", "x-lockgate-params")
+
+
+def test_auto_asks_the_router_among_what_is_allowed_the_default_first() -> None:
+    router = Routing()
+    chosen = planner(Defaults(technique=REFINE), router).plan(
+        call("auto/fast"), Caller("k", techniques=frozenset({VOTE, REFINE})), Wishes()
+    )
+
+    (query,) = router.queries
+    assert query.model == "fast"
+    assert query.techniques[:2] == (REFINE, "none")
+    assert set(query.techniques) == {"none", VOTE, REFINE}
+    assert chosen.technique == query.techniques[-1]
+    assert chosen.why == "auto, the last one"
+
+
+def test_where_the_default_is_auto_none_is_offered_first() -> None:
+    router = Routing()
+    planner(Defaults(technique="auto"), router).plan(call(), OPEN, Wishes())
+
+    assert router.queries[0].techniques == ("none", *CARDS)
+
+
+def test_fallbacks_that_are_asked_for_replace_the_configurations() -> None:
+    assert names(plan(fallbacks=("smart",)).models) == ["fast", "smart"]
+    with pytest.raises(UnknownModel):
+        plan(fallbacks=("nope",))
+
+
+def test_fallbacks_of_the_configuration_that_a_key_may_not_use_are_left_out() -> None:
+    assert names(plan(caller=LIMITED).models) == ["fast"]
+
+
+def test_a_technique_draws_from_the_model_and_the_channels_each_once() -> None:
+    made = plan(technique=VOTE, channels=("smart", "fast", "cheap"))
+
+    assert names(made.pool) == ["fast", "smart", "cheap"]
+
+
+@pytest.mark.parametrize("role", ["judge", "critic"])
+def test_a_wished_judge_or_critic_replaces_the_configured_one(role: str) -> None:
+    defaults = Defaults(judge="smart", critic="smart")
+    asked: dict[str, Json] = {role: "cheap"}
+
+    assert getattr(plan(defaults=defaults), role).name == "smart"
+    assert getattr(plan(defaults=defaults, **asked), role).name == "cheap"
+    assert getattr(plan(), role) is None
+
+
+def test_the_simulations_judge_judges_only_the_simulation() -> None:
+    defaults = Defaults(judge="sim-judge")
+
+    assert plan("sim", defaults=defaults).judge is not None
+    assert plan("fast", defaults=defaults).judge is None
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [{"fallbacks": ("smart",)}, {"channels": ("smart",)}, {"judge": "smart"}, {"critic": "smart"}],
+)
+def test_a_key_may_not_reach_a_model_it_is_denied_in_any_role(wishes: dict[str, Json]) -> None:
+    with pytest.raises(Denied, match="smart"):
+        plan(caller=LIMITED, **wishes)
+
+
+def test_a_key_may_not_use_what_it_is_not_given() -> None:
+    with pytest.raises(Denied, match="smart"):
+        plan("smart", LIMITED)
+    with pytest.raises(Denied, match=REFINE) as caught:
+        plan("fast", LIMITED, technique=REFINE)
+    assert caught.value.param == "x-lockgate-technique"
+
+
+def test_a_key_may_use_what_it_is_given() -> None:
+    assert plan("fast", LIMITED, technique=VOTE).technique == VOTE
+    assert plan("fast", LIMITED, technique="none").technique == "none"
+    assert names(plan("claude-haiku-5", LIMITED).models) == ["claude-haiku-5"]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "name", "served_as", "may"),
+    [
+        (None, "fast", "gpt-4o", True),
+        ({"fast"}, "fast", "gpt-4o", True),
+        ({"other"}, "fast", "gpt-4o", False),
+        (set(), "fast", "gpt-4o", False),
+        ({"f*"}, "fast", "gpt-4o", True),
+        ({"gpt-4o"}, "admin-only", "gpt-4o", False),
+        ({"gpt-*"}, "admin-only", "gpt-4o", False),
+        ({"gpt-*"}, "gpt-*", "gpt-4o", True),
+        ({"gpt-4*"}, "gpt-*", "gpt-4o", True),
+        ({"gpt-4o"}, "gpt-*", "gpt-4o", True),
+        ({"gpt-4o"}, "gpt-*", "gpt-5", False),
+        ({""}, "fast", "gpt-4o", False),
+    ],
+)
+def test_what_a_key_may_use_is_told_by_the_names_that_clients_use(
+    allowed: set[str] | None,
+    name: str,
+    served_as: str,
+    may: bool,  # noqa: FBT001
+) -> None:
+    caller = Caller("k", models=None if allowed is None else frozenset(allowed))
+
+    assert may_use(caller, model(name, served_as=served_as)) is may
+
+
+def test_asking_for_no_technique_is_always_allowed() -> None:
+    assert may_apply(Caller("k", techniques=frozenset()), "none")
+    assert not may_apply(Caller("k", techniques=frozenset()), VOTE)
+    assert may_apply(OPEN, VOTE)
+
+
+BUDGETED = Caller("k", budgeted=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "wishes"),
+    [
+        ("free", {}),
+        ("claude-opus-5", {}),
+        ("fast", {"fallbacks": ("free",)}),
+        ("fast", {"technique": VOTE, "channels": ("free",)}),
+        ("fast", {"technique": VOTE, "judge": "free"}),
+        ("fast", {"technique": REFINE, "critic": "free"}),
+    ],
+)
+def test_a_key_with_a_budget_may_not_spend_what_cannot_be_counted(
+    name: str, wishes: dict[str, Json]
+) -> None:
+    with pytest.raises(RequestRejected) as caught:
+        plan(name, BUDGETED, **wishes)
+
+    assert caught.value.code == "price_unknown"
+
+
+def test_without_a_budget_or_without_a_use_an_unknown_price_stops_nothing() -> None:
+    assert plan("free").model.name == "free"
+    assert plan("fast", BUDGETED, Defaults(judge="free")).technique == "none"
+
+
+def test_of_several_caps_the_tightest_holds() -> None:
+    caller = Caller("k", caps=Caps(10, 5 * 10**12), deadline_ms=4000)
+    defaults = Defaults(caps=Caps(64, None), deadline_ms=9000)
+
+    made = plan(caller=caller, defaults=defaults, max_calls=20, max_cost_usd=Decimal("0.5"))
+    assert (made.caps, made.deadline_s) == (Caps(10, 5 * 10**11), 4)
+
+    made = plan(caller=caller, defaults=defaults, max_calls=3, deadline_ms=1500)
+    assert (made.caps, made.deadline_s) == (Caps(3, 5 * 10**12), 1.5)
+
+    made = plan(defaults=defaults)
+    assert (made.caps, made.deadline_s) == (Caps(64, None), 9)
+
+
+def test_without_any_deadline_there_is_none() -> None:
+    assert plan().deadline_s is None
+
+
+@pytest.mark.parametrize(
+    ("wished", "default", "rescue"),
+    [
+        (None, True, True),
+        (None, False, False),
+        ("raise", True, False),
+        ("fallback_baseline", False, True),
+    ],
+)
+def test_what_is_done_on_failure_is_the_wish_or_the_configuration(
+    wished: str | None,
+    default: bool,  # noqa: FBT001
+    rescue: bool,  # noqa: FBT001
+) -> None:
+    wishes: dict[str, Json] = {"on_error": wished} if wished else {}
+
+    assert plan(defaults=Defaults(rescue=default), **wishes).rescue is rescue
+
+
+def test_a_wish_without_effect_is_a_warning_or_under_strict_an_error() -> None:
+    assert plan(ignored=("reuse",)).warnings == (Warned("not_in_effect", "reuse"),)
+    with pytest.raises(RequestRejected) as caught:
+        plan(ignored=("reuse",), strict=True)
+    assert caught.value.param == "x-lockgate-reuse"
+    assert plan(strict=True).strict
+
+
+def test_a_plan_is_never_another_callers() -> None:
+    shared = planner()
+
+    assert names(shared.plan(call(), OPEN, Wishes()).models) == ["fast", "smart", "cheap"]
+    for _ in range(2):
+        assert names(shared.plan(call(), LIMITED, NOTHING).models) == ["fast"]
+        assert len(shared.plan(call(), OPEN, NOTHING).models) == 3
+        with pytest.raises(Denied):
+            shared.plan(call("smart"), LIMITED, NOTHING)
+        shared.plan(call("smart"), OPEN, NOTHING)
+
+
+def test_a_plan_is_never_that_of_other_wishes_or_of_another_model() -> None:
+    shared = planner()
+    plain = shared.plan(call(), OPEN, NOTHING)
+
+    assert shared.plan(call(), OPEN, Wishes(technique=VOTE)).technique == VOTE
+    assert shared.plan(call(), OPEN, NOTHING) == plain
+    assert shared.plan(call(f"{VOTE}/fast"), OPEN, NOTHING).technique == VOTE
+    assert shared.plan(call(f"{VOTE}/fast", n=2), OPEN, NOTHING).technique == "none"
+    assert shared.plan(call(f"{VOTE}/fast"), OPEN, NOTHING).technique == VOTE
+    assert shared.plan(call("smart"), OPEN, NOTHING).model.name == "smart"
+
+
+def test_plans_that_are_kept_are_bounded() -> None:
+    shared = planner()
+    for number in range(3000):
+        shared.plan(call(f"claude-{number}"), OPEN, NOTHING)
+
+    assert len(shared.known) <= 1024
+
+
+def test_a_permitted_model_is_found_by_slug_or_name() -> None:
+    shared = planner()
+
+    assert shared.permitted(f"{VOTE}/fast", LIMITED).name == "fast"
+    with pytest.raises(Denied):
+        shared.permitted("smart", LIMITED)
+    with pytest.raises(UnknownModel):
+        shared.permitted("nope", OPEN)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+
+from gateway.policy.keys import OPEN, Caller, KeyRing, OpenDoor, digest
+from techniques.core.errors import Unauthenticated
+
+ALICE, BOB = Caller("alice"), Caller("bob")
+RING = KeyRing("secret", [(digest("secret", "key-a"), ALICE), (digest("secret", "ключ-b"), BOB)])
+
+
+def on_the_wire(value: str) -> str:
+    """Return *value* as a server hands it on: its UTF-8 bytes, one character each."""
+    return value.encode().decode("latin-1")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"authorization": "Bearer key-a"},
+        {"authorization": "bearer   key-a "},
+        {"x-api-key": "key-a"},
+        {"authorization": "Bearer key-a", "x-api-key": "no key"},
+        {"authorization": "Basic dXNlcg==", "x-api-key": "key-a"},
+        {"authorization": "", "x-api-key": "key-a"},
+    ],
+)
+def test_a_key_is_found_in_either_header(headers: dict[str, str]) -> None:
+    assert RING.caller(headers) is ALICE
+
+
+@pytest.mark.parametrize("header", ["x-api-key", "authorization"])
+def test_a_key_may_have_characters_beyond_ascii(header: str) -> None:
+    value = "ключ-b" if header == "x-api-key" else "Bearer ключ-b"
+
+    assert RING.caller({header: on_the_wire(value)}) is BOB
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"authorization": "Bearer key-b"},
+        {"authorization": "Bearer KEY-A"},
+        {"x-api-key": "key-a2"},
+        {"x-api-key": on_the_wire("ключ")},
+        {"x-api-key": "\x00"},
+        {"authorization": "Bearer no", "x-api-key": "key-a"},
+    ],
+)
+def test_a_wrong_key_is_refused_without_a_hint(headers: dict[str, str]) -> None:
+    with pytest.raises(Unauthenticated) as caught:
+        RING.caller(headers)
+
+    assert (caught.value.code, caught.value.message) == (
+        "invalid_api_key",
+        "This API key is not valid.",
+    )
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"x-api-key": ""}, {"authorization": "Bearer "}, {"authorization": "key-a"}],
+)
+def test_without_a_key_it_is_said_how_to_send_one(headers: dict[str, str]) -> None:
+    with pytest.raises(Unauthenticated, match="x-api-key") as caught:
+        RING.caller(headers)
+
+    assert caught.value.code == "missing_api_key"
+
+
+def test_another_secret_makes_another_hash() -> None:
+    assert digest("secret", "key") != digest("other", "key")
+    assert digest("secret", "key").startswith("hmac-sha256:")
+    ring = KeyRing("other", [(digest("secret", "key-a"), ALICE)])
+    with pytest.raises(Unauthenticated):
+        ring.caller({"x-api-key": "key-a"})
+
+
+def test_one_look_up_leaves_the_next_as_it_was() -> None:
+    for _ in range(3):
+        assert RING.caller({"x-api-key": "key-a"}) is ALICE
+
+
+@pytest.mark.parametrize("headers", [{}, {"x-api-key": "anything"}])
+def test_without_keys_everyone_is_let_in(headers: dict[str, str]) -> None:
+    assert OpenDoor().caller(headers) is OPEN
+    assert OPEN.name is None

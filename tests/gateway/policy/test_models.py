@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from gateway.policy.models import Catalogue
+from techniques.core.errors import UnknownModel
+from tests.gateway.planning.scene import model
+
+CATALOGUE = Catalogue(
+    [
+        model("fast", served_as="gpt-4o-mini"),
+        model("gpt-*"),
+        model("gpt-4*", price=None),
+        model("gpt-4o-own"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "row", "upstream"),
+    [
+        ("fast", "fast", "gpt-4o-mini"),
+        ("gpt-5", "gpt-*", "gpt-5"),
+        ("gpt-", "gpt-*", "gpt-"),
+        ("gpt-4o", "gpt-4*", "gpt-4o"),
+        ("gpt-4o-own", "gpt-4*", "gpt-4o-own"),
+        ("gpt-4o-ownx", "gpt-4*", "gpt-4o-ownx"),
+        ("gpt-ünï/x:1", "gpt-*", "gpt-ünï/x:1"),
+    ],
+)
+def test_a_name_is_that_of_a_model_or_begins_like_one_the_longest_first(
+    asked: str, row: str, upstream: str
+) -> None:
+    found = CATALOGUE.find(asked)
+
+    expected = "gpt-4o-own" if asked == "gpt-4o-own" else row
+    assert (found.name, found.target.model, found.target.shown) == (expected, upstream, asked)
+
+
+def test_a_model_found_by_its_beginning_is_otherwise_the_configured_one() -> None:
+    assert CATALOGUE.find("gpt-4o").price is None
+    assert CATALOGUE.find("gpt-5").price is not None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "slow",
+        "Fast",
+        "gpt",
+        "gpt-*",
+        "gpt-4*",
+        "gpt-x*",
+        "gpt-\n",
+        "gpt-a b",
+        "gpt-../admin",
+        "gpt-x?y",
+        "gpt-x#y",
+        "gpt-%2e",
+        "gpt-\\",
+        "gpt-" + "x" * 125,
+    ],
+)
+def test_other_names_are_unknown(name: str) -> None:
+    with pytest.raises(UnknownModel) as caught:
+        CATALOGUE.find(name)
+
+    assert (caught.value.code, caught.value.param) == ("model_not_found", "model")
+    assert len(caught.value.message) < 700
+
+
+def test_models_can_be_listed_and_labels_are_the_configured_names() -> None:
+    assert list(CATALOGUE.named()) == ["fast", "gpt-4o-own"]
+    assert CATALOGUE.labels() == ("fast", "gpt-*", "gpt-4*", "gpt-4o-own")

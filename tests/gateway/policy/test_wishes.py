@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.policy.wishes import NOTHING, PREFIX, TABLE, Wishes, read
+from techniques.core.errors import RequestRejected
+from techniques.core.json import Json
+
+GOOD: dict[str, tuple[str, Json, Json]] = {
+    "technique": ("self_refine", "self_refine", "self_refine"),
+    "params": ('{"num_samples": 7}', {"num_samples": 7}, {"num_samples": 7}),
+    "channels": ("a, b", ["a", "b"], ("a", "b")),
+    "judge": ("smart", "smart", "smart"),
+    "critic": ("smart", "smart", "smart"),
+    "max-cost-usd": ("0.10", 0.1, Decimal("0.1")),
+    "max-calls": ("7", 7, 7),
+    "deadline-ms": ("1500", 1500, 1500),
+    "on-error": ("raise", "raise", "raise"),
+    "fallbacks": ("a,b", ["a", "b"], ("a", "b")),
+    "strict": ("1", True, True),
+    "session": ("s-1", "s-1", "s-1"),
+    "run": ("r-1", "r-1", "r-1"),
+    "tags": ("x y", "x y", "x y"),
+}
+"""For each wish in effect: a header's value, a body's value and what both mean."""
+
+IGNORED: dict[str, tuple[str, Json]] = {
+    "lambda": ("0.5", 0.5),
+    "on-limit": ("hold", "suspend"),
+    "max-wait-ms": ("0", 5000),
+    "priority": ("3", 0),
+    "reuse": ("off", "on"),
+    "reuse-ttl": ("1h", "1h"),
+    "reuse-namespace": ("n", "n"),
+}
+
+BAD: dict[str, list[Json]] = {
+    "technique": ["", "x" * 257, 5, None, ["none"]],
+    "params": ["", "{", "[1]", "7", 7, None, ["a"]],
+    "channels": ["", " , ", "a,,b", [], [1], ["a", ""], {"a": 1}, 7, None],
+    "judge": ["", None, 1],
+    "critic": ["", None, 1],
+    "max-cost-usd": ["-1", "much", "nan", "inf", "1e900000", "", True, None, [1], "sNaN", -0.01],
+    "max-calls": ["0", "-1", "1.5", "ten", "10001", "9" * 30, True, 1.0, None, [1], "²", "1_0"],
+    "deadline-ms": ["0", "86400001", "soon", False, None],
+    "on-error": ["", "shrug", None, ["raise"], {"raise": 1}],
+    "fallbacks": ["", [], "a,", [None]],
+    "strict": ["2", "yes", "", None, [], 2],
+    "session": ["", "x" * 257, 1],
+    "run": ["", "x" * 257, 1],
+    "tags": ["", ["a"]],
+    "expose": ["trace", "everything", None],
+    "lambda": ["-1", "x", None],
+    "on-limit": ["wait", 1],
+    "max-wait-ms": ["-1", "x"],
+    "priority": ["10", "-1", "x"],
+    "reuse": ["maybe", True],
+    "reuse-ttl": ["", 5],
+    "reuse-namespace": ["", 5],
+}
+
+
+def field(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def test_every_wish_of_the_table_is_tried_here() -> None:
+    assert GOOD.keys() | IGNORED.keys() | {"expose"} == TABLE.keys()
+    assert BAD.keys() == TABLE.keys()
+
+
+def test_who_wishes_nothing_gets_the_one_empty_wish() -> None:
+    assert read({}, {}) is NOTHING
+    assert read({"content-type": "application/json"}, {}) is NOTHING
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_header_and_the_body_mean_the_same(name: str) -> None:
+    header, body, meant = GOOD[name]
+
+    assert read({PREFIX + name: header}, {}) == Wishes(**{field(name): meant})
+    assert read({}, {field(name): body}) == Wishes(**{field(name): meant})
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_header_wins_over_the_body(name: str) -> None:
+    other = {"params": {}, "channels": ["z"], "fallbacks": ["z"], "strict": False}
+    beneath = other.get(name, "fallback_baseline" if name == "on-error" else "9")
+
+    wishes = read({PREFIX + name: GOOD[name][0]}, {field(name): beneath})
+
+    assert getattr(wishes, field(name)) == GOOD[name][2]
+
+
+def test_headers_and_the_body_add_up() -> None:
+    wishes = read({f"{PREFIX}judge": "a"}, {"critic": "b", "max_calls": 3})
+
+    assert wishes == Wishes(judge="a", critic="b", max_calls=3)
+
+
+@pytest.mark.parametrize("name", IGNORED)
+def test_what_has_no_effect_yet_is_read_and_named(name: str) -> None:
+    header, body = IGNORED[name]
+
+    assert read({PREFIX + name: header}, {}) == Wishes(ignored=(name,))
+    assert read({}, {field(name): body}) == Wishes(ignored=(name,))
+
+
+def test_the_usual_view_of_a_stream_may_be_asked_for() -> None:
+    assert read({f"{PREFIX}expose": "final"}, {}) == Wishes()
+
+
+CASES = [(name, value) for name, values in BAD.items() for value in values]
+
+
+@pytest.mark.parametrize(("name", "value"), CASES, ids=[f"{n}={v!r:.20}" for n, v in CASES])
+def test_a_bad_value_names_its_header(name: str, value: Json) -> None:
+    with pytest.raises(RequestRejected, match=f"^{PREFIX}{name} ") as caught:
+        read({}, {field(name): value})
+
+    assert (caught.value.code, caught.value.param) == ("invalid_wish", PREFIX + name)
+    if isinstance(value, str):
+        with pytest.raises(RequestRejected, match=f"^{PREFIX}{name} "):
+            read({PREFIX + name: value}, {})
+
+
+def test_an_unknown_name_is_named_with_those_that_exist() -> None:
+    with pytest.raises(RequestRejected, match="technique") as caught:
+        read({f"{PREFIX}tecnique": "none"}, {})
+
+    assert (caught.value.code, caught.value.param) == ("unknown_wish", f"{PREFIX}tecnique")
+
+
+@pytest.mark.parametrize("name", ["ignored", "", "technique ", "x" * 500])
+def test_no_other_name_is_known_in_the_body(name: str) -> None:
+    with pytest.raises(RequestRejected) as caught:
+        read({}, {name: "x"})
+
+    assert caught.value.code == "unknown_wish"
+    assert len(caught.value.message) < 600
+
+
+def test_a_dry_run_is_refused_and_not_made_for_real() -> None:
+    with pytest.raises(RequestRejected, match="not available"):
+        read({f"{PREFIX}dry-run": "1"}, {})
+
+
+def test_an_idempotency_key_names_the_run_unless_one_is_named() -> None:
+    assert read({"idempotency-key": "k"}, {}) == Wishes(run="k")
+    assert read({"idempotency-key": "k", f"{PREFIX}run": "r"}, {}).run == "r"
+    assert read({"idempotency-key": "k"}, {"run": "r"}).run == "r"
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from(sorted(TABLE)), VALUES)
+def test_any_value_is_read_or_refused_and_nothing_else(name: str, value: Json) -> None:
+    try:
+        read({}, {field(name): value})
+    except RequestRejected as error:
+        named = error.param
+    else:
+        named = PREFIX + name
+
+    assert named == PREFIX + name
