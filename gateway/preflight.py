@@ -54,11 +54,21 @@ def _addresses(config: Config) -> Iterator[str]:
     for name, row in config.providers.items():
         if row.simulated is not None:
             continue
-        url = urlsplit(row.base_url)
-        if url.scheme not in ("http", "https") or not url.hostname:
+        host = _host(row.base_url)
+        if host is None:
             yield f"providers.{name}.base_url: {row.base_url!r} is no http or https address"
-        elif not row.allow_private and (is_private(url.hostname) or _is_loopback(url.hostname)):
+        elif not row.allow_private and (is_private(host) or _is_loopback(host)):
             yield f"providers.{name}.base_url: a private address; set allow_private to mean it"
+
+
+def _host(address: str) -> str | None:
+    """Return the host of a http or https *address*, None if it is none."""
+    try:
+        url = urlsplit(address)
+        _ = url.port  # read, for it raises where it is no port
+    except ValueError:
+        return None
+    return url.hostname if url.scheme in ("http", "https") else None
 
 
 def _techniques(config: Config) -> Iterator[str]:

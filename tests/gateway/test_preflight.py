@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import pytest
+
+from gateway.config import Config, Secrets
+from gateway.preflight import faults, remarks
+from techniques.core.json import Json
+
+SECRETS = Secrets("key-secret", "admin-token")
+KEY = {"name": "k", "hash": "hmac-sha256:" + "0" * 64}
+PRICE = {"input": 1, "output": 2}
+
+
+def config(base_url: str = "https://api.example/v1", **sections: Json) -> Config:
+    provider: dict[str, Json] = {"dialect": "openai_chat", "base_url": base_url}
+    if "allow_private" in sections:
+        provider["allow_private"] = sections.pop("allow_private")
+    usual = {
+        "providers": {"oa": provider},
+        "models": [{"name": "m", "provider": "oa", "price": PRICE}],
+    }
+    return Config.model_validate({**usual, **sections})
+
+
+def test_a_configuration_that_works_has_no_faults() -> None:
+    assert faults(config(), SECRETS) == []
+    assert remarks(config(), SECRETS) == []
+
+
+def test_without_models_there_is_nothing_to_serve() -> None:
+    assert faults(config(models=[]), SECRETS) == ["models: there is none"]
+
+
+def test_keys_need_the_secret_they_were_hashed_with() -> None:
+    made = config(keys=[KEY])
+
+    assert faults(made, SECRETS) == []
+    (line,) = faults(made, Secrets(None, None))
+    assert line.startswith("keys: set LOCKGATE_KEY_SECRET")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "localhost", "::1", "[::1]"])
+def test_without_keys_a_loopback_address_may_be_open(host: str) -> None:
+    assert faults(config(server={"host": host}), SECRETS) == []
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.7", "gateway.example", ""])
+def test_without_keys_any_other_address_does_not_start(host: str) -> None:
+    (line,) = faults(config(server={"host": host}), SECRETS)
+
+    assert line.startswith("server.host: without keys")
+    assert faults(config(server={"host": host}, keys=[KEY]), SECRETS) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8000/v1",
+        "http://localhost/v1",
+        "http://[::1]:11434",
+        "http://10.1.2.3",
+        "http://192.168.0.1",
+        "http://169.254.169.254/latest",
+        "http://[fd00::1]/v1",
+        "http://[::ffff:127.0.0.1]/v1",
+        "http://0.0.0.0",
+        "http://100.64.0.1",
+    ],
+)
+def test_a_private_address_must_be_meant(url: str) -> None:
+    (line,) = faults(config(url), SECRETS)
+
+    assert line == "providers.oa.base_url: a private address; set allow_private to mean it"
+    assert faults(config(url, allow_private=True), SECRETS) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://a.example",
+        "a.example/v1",
+        "https://",
+        "file:///etc/passwd",
+        "https://[::1",
+        "https://a.example:port",
+        "https://a.example:99999/v1",
+    ],
+)
+def test_what_is_no_http_address_is_a_fault_and_no_crash(url: str) -> None:
+    (line,) = faults(config(url, allow_private=True), SECRETS)
+
+    assert line == f"providers.oa.base_url: {url!r} is no http or https address"
+
+
+def test_a_simulated_provider_has_no_address() -> None:
+    made = config(providers={"oa": {"dialect": "openai_chat", "simulated": {}}})
+
+    assert faults(made, SECRETS) == []
+
+
+@pytest.mark.parametrize(
+    ("sections", "line"),
+    [
+        (
+            {"reliability": {"default": "magic"}},
+            "reliability.default: there is no technique 'magic'",
+        ),
+        (
+            {"reliability": {"techniques": {"magic": {}}}},
+            "reliability.techniques: there is no technique 'magic'",
+        ),
+        (
+            {"keys": [{**KEY, "techniques": ["none", "magic"]}]},
+            "keys.k.techniques: there is no technique 'magic'",
+        ),
+    ],
+)
+def test_techniques_must_exist(sections: dict[str, Json], line: str) -> None:
+    assert faults(config(**sections), SECRETS) == [line]
+
+
+def test_none_and_auto_are_techniques_to_configure_with() -> None:
+    made = config(
+        reliability={"default": "auto"}, keys=[{**KEY, "techniques": ["none", "self_refine"]}]
+    )
+
+    assert faults(made, SECRETS) == []
+
+
+def test_options_of_techniques_are_checked_with_their_path() -> None:
+    options = {"self_consistency": {"num_samples": "some", "colour": 1}}
+
+    lines = faults(config(reliability={"techniques": options}), SECRETS)
+
+    assert sorted(line.partition(": ")[0] for line in lines) == [
+        "reliability.techniques.self_consistency.colour",
+        "reliability.techniques.self_consistency.num_samples",
+    ]
+
+
+def test_what_an_operator_should_know_is_told() -> None:
+    made = config(models=[{"name": "m", "provider": "oa"}], pacing={"mode": "on"})
+
+    lines = remarks(made, Secrets(None, None))
+
+    assert [line.partition(": ")[0] for line in lines] == [
+        "pacing",
+        "models.m",
+        "LOCKGATE_ADMIN_TOKEN is not set",
+    ]
