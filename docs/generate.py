@@ -259,7 +259,7 @@ def filled(text: str) -> str:
     """
 
     def block(found: re.Match[str]) -> str:
-        return f"{found[1]}{TABLES[found[2]]()}{found[3]}"
+        return f"{found[1]}\n{TABLES[found[2]]()}\n{found[3]}"
 
     return _BLOCK.sub(block, text)
 
