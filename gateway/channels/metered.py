@@ -30,6 +30,7 @@ from techniques.core.events import (
 )
 from techniques.core.request import Request
 
+_NOTHING = Usage()
 _CANCELLED = ("cancelled", "client_disconnect")
 
 
@@ -169,7 +170,7 @@ class _Metered:
 
 
 def _cost(usage: Usage, price: Price | None) -> int | None:
-    if usage == Usage():
+    if usage == _NOTHING:
         return 0
     return None if price is None else cost(usage, price)
 
@@ -183,7 +184,7 @@ def _usage(request: Request, seen: _Metered, outcome: str) -> tuple[Usage, bool]
     if seen.usage is not None and (outcome == "ok" or seen.counted):
         return seen.usage, False
     if not seen.begun and outcome not in _CANCELLED:
-        return Usage(), False
+        return _NOTHING, False
     known = seen.usage or Usage(input_tokens=estimate.input_tokens(request))
     guess = estimate.output_tokens(seen.characters, request)
     return known + Usage(output_tokens=max(guess - known.output_tokens, 0)), True

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable
 from math import inf
 from time import monotonic
-from typing import Final, cast
+from typing import Final, Protocol, cast
 
 import httptools
 
@@ -40,12 +40,12 @@ class Connection(asyncio.Protocol):
         self._sized = False
         self._paused = False
 
-    def send(self, data: bytes, answer: Answer) -> None:
-        """Send *data*, a whole request; what comes back is its *answer*."""
+    def send(self, head: bytes, body: bytes, answer: Answer) -> None:
+        """Send a whole request; what comes back is its *answer*."""
         self.reusable = False
         self._answer = answer
         self._head_size = 0
-        self.transport.write(data)
+        self.transport.writelines((head, body))
         if self.transport.is_closing():
             answer.fail(broken(None))
 
@@ -96,13 +96,14 @@ class Connection(asyncio.Protocol):
         if answer is None:
             return
         if answer.status and not self._sized and exc is None:
-            answer.complete = True
+            answer.finish()
             answer.wake()
         else:
             answer.fail(broken(exc))
 
     def on_message_begin(self) -> None:
-        """Note an answer that nobody asked for."""
+        """Note an answer that nobody asked for, and forget what followed the one before."""
+        self._fields.clear()
         if self._answer is None:
             self.reusable = False
 
@@ -134,13 +135,26 @@ class Connection(asyncio.Protocol):
         """Note the end; what follows an informational head is still to come."""
         answer = self._answer
         if answer is not None and answer.status:
-            answer.complete = True
+            answer.finish()
             self.reusable = self._parser.should_keep_alive()
             self._answer = None
 
     def _refuse(self, answer: Answer, error: Exception | None) -> None:
         self.reusable = False
         answer.fail(broken(error))
+
+
+class _Unpacking(Protocol):
+    """What zlib unpacks with."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end has come."""
+        ...
+
+    def decompress(self, data: bytes, /) -> bytes:
+        """Return what *data* unpacks to."""
+        ...
 
 
 class Answer:
@@ -155,6 +169,7 @@ class Answer:
         "_error",
         "_loop",
         "_over",
+        "_packed",
         "_parts",
         "_unpack",
         "_waiter",
@@ -181,7 +196,8 @@ class Answer:
         self._error: UpstreamFailed | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
-        self._unpack: Callable[[bytes], bytes] | None = None
+        self._packed = False
+        self._unpack: _Unpacking | None = None
 
     async def headed(self) -> None:
         """Wait for the head.
@@ -197,10 +213,10 @@ class Answer:
     async def read(self) -> bytes:
         """Return the next bytes; see ``Response.read``."""
         while not self._parts:
-            if self.complete:
-                return b""
             if self._error is not None:
                 raise self._error
+            if self.complete:
+                return b""
             await self._more()
         parts = self._parts
         data = parts[0] if len(parts) == 1 else b"".join(parts)
@@ -225,13 +241,14 @@ class Answer:
         self.status = status
         self.headers = headers
         if headers.get("content-encoding", "").lower() in _PACKED:  # although we did not ask for it
-            self._unpack = zlib.decompressobj(_WINDOW).decompress
+            self._packed = True
 
     def add(self, data: bytes) -> None:
         """Take some of the body."""
-        if self._unpack is not None:
+        if self._packed:
+            self._unpack = self._unpack or zlib.decompressobj(_WINDOW)
             try:
-                data = self._unpack(data)
+                data = self._unpack.decompress(data)
             except zlib.error as error:
                 self._error = broken(error)
                 return
@@ -239,6 +256,12 @@ class Answer:
                 return
         self._parts.append(data)
         self.size += len(data)
+
+    def finish(self) -> None:
+        """Take the end; one that comes in the middle of what is packed is none."""
+        if self._unpack is not None and not self._unpack.eof:
+            self._error = self._error or broken(None)
+        self.complete = True
 
     def fail(self, error: UpstreamFailed) -> None:
         """End the answer with *error*, after what has come of it."""

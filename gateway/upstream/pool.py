@@ -81,8 +81,8 @@ class PooledTransport:
         answer = Answer(connection, silence_s, self._over)
         self._silence.watch(answer)
         try:
-            size = b"%d\r\n\r\n" % len(call.body)
-            connection.send(self._head(call) + size + call.body, answer)
+            head = b"%b%d\r\n\r\n" % (self._head(call), len(call.body))
+            connection.send(head, call.body, answer)
             await answer.headed()
         except BaseException:
             answer.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping
 from typing import Any, Final, TypeAlias
 
 Json: TypeAlias = Any
@@ -10,6 +10,9 @@ Json: TypeAlias = Any
 
 JsonObject: TypeAlias = dict[str, Any]
 """A JSON object, as a decoder returned it."""
+
+
+_NONE: Final[dict[str, Any]] = {}
 
 
 class _Nothing(Mapping[str, Any]):
@@ -28,6 +31,12 @@ class _Nothing(Mapping[str, Any]):
 
     def __hash__(self) -> int:
         return 0
+
+    def items(self) -> ItemsView[str, Any]:
+        return _NONE.items()
+
+    def keys(self) -> KeysView[str]:
+        return _NONE.keys()
 
     def __repr__(self) -> str:
         return "NOTHING"

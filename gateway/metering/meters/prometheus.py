@@ -6,6 +6,7 @@ with ``lockgate_``.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeVar
@@ -172,6 +173,9 @@ class PrometheusMeter:
             "lockgate_warnings", "Warnings by code.", ("code",), registry=registry
         )
         self._child: Any = lru_cache(4096)(_child)
+        self._decode_seconds = self._overhead.labels("decode").observe
+        self._plan_seconds = self._overhead.labels("plan").observe
+        self._sums: defaultdict[Counter | Gauge, float] = defaultdict(float)
         for dialect in ("openai_chat", "anthropic"):
             self._in_flight.labels(dialect)
             for model in (*models, ""):
@@ -179,57 +183,69 @@ class PrometheusMeter:
                     self._requests.labels(dialect, model, "none", outcome)
 
     def __call__(self, facts: Sequence[Fact]) -> None:
-        """Count *facts*."""
-        for fact in facts:
-            self._count(fact)
+        """Count *facts*: what only adds up is summed first, and counted once."""
+        try:
+            for fact in facts:
+                self._count(fact)
+        finally:
+            sums, self._sums = self._sums, defaultdict(float)
+            for child, amount in sums.items():
+                child.inc(amount)
 
     def _count(self, fact: Fact) -> None:
         match fact:
             case CallFinished():
                 self._call(fact)
             case RequestBegun():
-                self._child(self._in_flight, fact.dialect).inc()
+                self._add(1, self._in_flight, fact.dialect)
             case RequestFinished():
                 self._request(fact)
             case Warned():
-                self._child(self._warnings, fact.code).inc()
+                self._add(1, self._warnings, fact.code)
             case CallRetried():
-                step = "model" if fact.moved else "attempt"
-                self._child(self._retries, fact.kind, step).inc()
+                self._add(1, self._retries, fact.kind, "model" if fact.moved else "attempt")
+
+    def _add(self, amount: float, metric: Counter | Gauge, *labels: str) -> None:
+        self._sums[self._child(metric, *labels)] += amount
 
     def _call(self, fact: CallFinished) -> None:
-        where = (fact.model, fact.provider)
+        model, provider, usage = fact.model, fact.provider, fact.usage
         failed = "" if fact.outcome == "ok" else fact.outcome
-        self._child(self._attempts, *where, fact.outcome).inc()
-        self._child(self._call_seconds, *where, failed).observe(fact.seconds)
-        usage = fact.usage
+        self._add(1, self._attempts, model, provider, fact.outcome)
+        self._child(self._call_seconds, model, provider, failed).observe(fact.seconds)
         if usage.total_tokens:
-            self._child(self._token_usage, *where, "input").observe(usage.input_tokens)
-            self._child(self._token_usage, *where, "output").observe(usage.output_tokens)
-        for kind in ("input", "output", "cache_read", "cache_write", "reasoning"):
-            if count := getattr(usage, f"{kind}_tokens"):
-                self._child(self._tokens, *where, kind).inc(count)
+            self._child(self._token_usage, model, provider, "input").observe(usage.input_tokens)
+            self._child(self._token_usage, model, provider, "output").observe(usage.output_tokens)
+        for kind, count in (
+            ("input", usage.input_tokens),
+            ("output", usage.output_tokens),
+            ("cache_read", usage.cache_read_tokens),
+            ("cache_write", usage.cache_write_tokens),
+            ("reasoning", usage.reasoning_tokens),
+        ):
+            if count:
+                self._add(count, self._tokens, model, provider, kind)
         if fact.cost:
-            self._child(self._cost, *where, fact.role, fact.cost_source).inc(fact.cost / 1e12)
+            dollars = fact.cost / 1e12
+            self._add(dollars, self._cost, model, provider, fact.role, fact.cost_source)
         if fact.estimated:
-            self._child(self._estimated, *where).inc()
+            self._add(1, self._estimated, model, provider)
 
     def _request(self, fact: RequestFinished) -> None:
-        self._child(self._in_flight, fact.dialect).dec()
-        labels = (fact.dialect, fact.model, fact.technique, fact.outcome)
-        self._child(self._requests, *labels).inc()
+        self._add(-1, self._in_flight, fact.dialect)
+        self._add(1, self._requests, fact.dialect, fact.model, fact.technique, fact.outcome)
         failed = "" if fact.outcome == "success" else fact.outcome
         self._child(self._duration, fact.model, fact.technique, failed).observe(fact.seconds)
         if fact.begun_s is not None:
             self._child(self._first, fact.model, fact.technique).observe(fact.begun_s)
-        self._child(self._overhead, "decode").observe(fact.decode_s)
-        self._child(self._overhead, "plan").observe(fact.plan_s)
+        self._decode_seconds(fact.decode_s)
+        self._plan_seconds(fact.plan_s)
         if fact.technique != "none":
             self._child(self._technique_calls, fact.technique).observe(len(fact.rows))
         if fact.outcome == "truncated":
-            self._child(self._truncated, fact.dialect).inc()
+            self._add(1, self._truncated, fact.dialect)
         if fact.cancel_s is not None:
-            self._child(self._disconnects, fact.dialect).inc()
+            self._add(1, self._disconnects, fact.dialect)
             self._cancel.observe(fact.cancel_s)
 
 

@@ -76,6 +76,8 @@ def _tuned(body: Body, can: Capabilities, losses: Losses) -> Body:
 
 def _ordered(body: Body, can: Capabilities) -> Body:
     """Bring the instructions into the roles and the place that the target knows."""
+    if can.developer_role and can.many_systems:
+        return body
     turns = as_list(body.get("messages"))
     if not can.developer_role and any(_role(turn) == "developer" for turn in turns):
         turns = [
