@@ -110,8 +110,8 @@ class Planner:
             card=card,
             options=self._options(card, wishes) if card else None,
             pool=self._pool(model, wishes),
-            judge=self._helper(wishes.judge, self.defaults.judge, model),
-            critic=self._helper(wishes.critic, self.defaults.critic, model),
+            judge=self._second(wishes.judge, self.defaults.judge, model),
+            critic=self._second(wishes.critic, self.defaults.critic, model),
             caps=self._caps(caller, wishes),
             deadline_s=self._deadline(caller, wishes),
             rescue=self._rescue(wishes),
@@ -128,8 +128,8 @@ class Planner:
         for model in (plan.model, *(self.catalogue.find(name) for name in named if name)):
             if not may_use(caller, model):
                 raise Denied(f"This key may not use the model {model.name}.", param="model")
-        helpers = (plan.judge, plan.critic) if plan.card else ()
-        for model in (*plan.models, *plan.pool, *helpers):
+        seconds = (plan.judge, plan.critic) if plan.card else ()
+        for model in (*plan.models, *plan.pool, *seconds):
             if caller.budgeted and model is not None and model.price is None:
                 raise RequestRejected(
                     f"The price of {model.name} is not known, and this key has a budget.",
@@ -213,7 +213,7 @@ class Planner:
         others = map(self.catalogue.find, wishes.channels or ())
         return (model, *(other for other in others if other.name != model.name))
 
-    def _helper(self, asked: str | None, default: str | None, model: Model) -> Model | None:
+    def _second(self, asked: str | None, default: str | None, model: Model) -> Model | None:
         if asked is not None:
             return self.catalogue.find(asked)
         if default is None:

@@ -55,7 +55,8 @@ class Reader(Protocol):
     Over both methods, the events are one well-formed stream: a single ``Finished`` comes last. Of a
     relayed answer they are ``Relayed`` bytes, which joined (with ``Finished.raw``) are the
     provider's own; the first comes when the answer begins: with a choice of OpenAI's, a content
-    block of Anthropic's. Comments, pings and heads before that are held back until then. Events read before a failure are yielded before it is raised.
+    block of Anthropic's. Comments, pings and heads before that are held back until then. Events
+    read before a failure are yielded before it is raised.
     """
 
     def feed(self, chunk: bytes) -> Iterator[Event]:

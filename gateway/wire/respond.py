@@ -16,7 +16,7 @@ from gateway.metering.ledger import Ledger
 from gateway.wire.dialect import Call, Dialect, Encoder, Summary
 from techniques.core.errors import GatewayError
 from techniques.core.events import Event, Note, Relayed, Started, UsageReported, Warned
-from techniques.core.reply import Fold
+from techniques.core.reply import Fold, Reply
 
 Answer: TypeAlias = AbstractAsyncContextManager[AsyncIterator[Event]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
@@ -54,8 +54,12 @@ class Exchange:
     ended: bool = False
     _last_write: float = field(default_factory=monotonic)
 
-    async def respond(self, answer: Answer, encoder: Encoder, keepalive_s: float) -> None:
+    async def respond(
+        self, answer: Answer, encoder: Callable[[], Encoder], keepalive_s: float
+    ) -> None:
         """Send *answer*; when the client hangs up, what runs for it is cancelled at once.
+
+        *encoder* makes what writes it if it is streamed.
 
         The watcher is a bare task, the only one in the product: a task group costs a small
         request a tenth of all it takes. It is cancelled here, and only ever waits or pings.
@@ -65,16 +69,16 @@ class Exchange:
         """
         serving = asyncio.current_task()
         assert serving is not None
-        watcher = asyncio.create_task(  # noqa: TID251 - see above
-            self._stay_alive(serving, encoder, keepalive_s)
-            if self.call.streamed
-            else self._await_leaving(serving)
-        )
+        if self.call.streamed:
+            writer = encoder()
+            watching = self._stay_alive(serving, writer, keepalive_s)
+            sending = self._stream(answer, writer)
+        else:
+            watching = self._await_leaving(serving)
+            sending = self._whole(answer)
+        watcher = asyncio.create_task(watching)  # noqa: TID251 - see above
         try:
-            if self.call.streamed:
-                await self._stream(answer, encoder)
-            else:
-                await self._whole(answer)
+            await sending
         except asyncio.CancelledError:
             if self.left_at is None or serving.uncancel():
                 raise
@@ -103,7 +107,7 @@ class Exchange:
                 return
 
     async def _whole(self, answer: Answer) -> None:
-        folded = Fold()
+        told: list[Event] = []
         relayed: list[bytes] = []
         async with answer as events:
             async for event in events:
@@ -111,12 +115,12 @@ class Exchange:
                     relayed.append(event.raw)
                 else:
                     self._note(event)
-                    folded.feed(event)
+                    told.append(event)
         self.begun_at = self.begun_at or perf_counter()
         if relayed:
             body = b"".join(relayed)
         else:
-            body = self.dialect.whole(self.call, folded.reply(), self.summary())
+            body = self.dialect.whole(self.call, _folded(told), self.summary())
         await self._send_whole(200, body, [_JSON, *self.head()])
 
     async def _stream(self, answer: Answer, encoder: Encoder) -> None:
@@ -136,9 +140,8 @@ class Exchange:
                 raise
             self.failure = error
             last = encoder.fail(error)
-        await self._write(last)
         self.ended = True
-        await self.send({"type": "http.response.body", "body": b"", "more_body": False})
+        await self._write(last)
 
     def _note(self, event: Event) -> None:
         """Take notice of what is no part of the answer's bytes."""
@@ -160,7 +163,15 @@ class Exchange:
             self.status = 200
             headers = [*_STREAM, *self.head()]
             await self.send({"type": "http.response.start", "status": 200, "headers": headers})
-        await self.send({"type": "http.response.body", "body": data, "more_body": True})
+        more = not self.ended
+        await self.send({"type": "http.response.body", "body": data, "more_body": more})
+
+
+def _folded(events: list[Event]) -> Reply:
+    folded = Fold()
+    for event in events:
+        folded.feed(event)
+    return folded.reply()
 
 
 def encoded(values: Mapping[str, str | None]) -> Headers:

@@ -27,10 +27,14 @@ again with what it said so far (Anthropic's ``pause_turn``)."""
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The provider began to answer; ``id`` and ``model`` are its own names, "" if it gave none."""
+    """The provider began to answer; ``id`` and ``model`` are its own names, "" if it gave none.
+
+    ``fingerprint`` names the system that answers (OpenAI's ``system_fingerprint``).
+    """
 
     id: str = ""
     model: str = ""
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ class Reply:
     logprobs: Json = None
     id: str = ""
     model: str = ""
+    fingerprint: str = ""
 
     @property
     def text(self) -> str:
@@ -137,6 +138,7 @@ class Fold:
             self._logprobs or None,
             self._started.id,
             self._started.model,
+            self._started.fingerprint,
         )
 
     def _frame(self, event: Event) -> None:
@@ -203,7 +205,7 @@ async def fold(events: AsyncIterator[Event]) -> Reply:
 
 def unfold(reply: Reply) -> Iterator[Event]:
     """Yield the stream that spells *reply*, its text in chunks of about forty tokens."""
-    yield Started(reply.id, reply.model)
+    yield Started(reply.id, reply.model, reply.fingerprint)
     index = 0
     logprobs = reply.logprobs
     for part in reply.parts:

@@ -8,7 +8,7 @@ writes them back, every other one names them as a loss.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from techniques.core.json import NOTHING, Json
@@ -253,7 +253,7 @@ class Request:
     tools: tuple[Tool | Opaque, ...] = ()
     tool_choice: ToolChoice | None = None
     response_format: ResponseFormat | None = None
-    sampling: Sampling = Sampling()  # noqa: RUF009 - frozen, so one serves all
+    sampling: Sampling = Sampling()
     thinking: ThinkingWish | None = None
     user: str | None = None
     stream: bool = False

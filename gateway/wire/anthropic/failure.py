@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import orjson
 
+from gateway.wire.advice import advice
 from gateway.wire.dialect import Failure
 from techniques.core.errors import (
     CapReached,
@@ -57,16 +57,9 @@ _CALLER: tuple[tuple[type[GatewayError], int], ...] = (
 
 def encode_failure(error: GatewayError) -> Failure:
     """Return the response that tells a client of *error*, with what it says about retrying."""
-    headers: dict[str, str] = {}
-    if isinstance(error, UpstreamFailed):
-        if error.retry_after is not None:
-            headers["retry-after"] = str(math.ceil(error.retry_after))
-        if error.kind == "quota":
-            headers["x-should-retry"] = "false"
-    elif isinstance(error, CapReached):
-        headers["x-should-retry"] = "false"
+    status = _status(error)
     body = orjson.dumps({"type": "error", "error": error_object(error)})
-    return Failure(_status(error), body, headers)
+    return Failure(status, body, advice(error, status))
 
 
 def error_object(error: GatewayError) -> JsonObject:

@@ -37,6 +37,7 @@ class ChunkEncoder:
         self._model = model
         self._legacy = is_legacy(call)
         self._provided = ""
+        self._fingerprint: str | None = None
         self._head = b""
         self._usage: Usage | None = None
         self._terminal = _DONE
@@ -81,7 +82,7 @@ class ChunkEncoder:
             case RefusalDelta():
                 return self._chunk({"refusal": event.text})
             case Started():
-                self._provided = event.id
+                self._provided, self._fingerprint = event.id, event.fingerprint or None
             case UsageReported():
                 self._usage = event.usage
             case Finished():
@@ -132,7 +133,7 @@ class ChunkEncoder:
             "object": "chat.completion.chunk",
             "created": created(),
             "model": self._model,
-            "system_fingerprint": None,
+            "system_fingerprint": self._fingerprint,
         }
         self._head = b"data: " + orjson.dumps(head)[:-1]
         role = orjson.dumps({"role": "assistant", "content": ""})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import orjson
 
+from gateway.wire.advice import advice
 from gateway.wire.dialect import Failure
 from techniques.core.errors import (
     CapReached,
@@ -26,7 +26,6 @@ from techniques.core.json import JsonObject
 
 _LONGEST = 500
 _KEPT = frozenset({400, 404, 409, 413, 422})
-_AGAIN = frozenset({408, 409, 429})
 _NO_KEY = "The provider did not accept the gateway's credential."
 
 
@@ -67,15 +66,7 @@ _UPSTREAM: dict[FailureKind, _Words] = {
 def failure(error: GatewayError) -> Failure:
     """Return the response that tells a client of *error*."""
     status = _words(error).status
-    headers: dict[str, str] = {}
-    if isinstance(error, CapReached):
-        headers["x-should-retry"] = "false"
-    if isinstance(error, UpstreamFailed):
-        if error.retry_after is not None and status in {429, 503}:
-            headers["retry-after"] = str(math.ceil(max(0.0, error.retry_after)))
-        if not error.retryable and (status in _AGAIN or status >= 500):
-            headers["x-should-retry"] = "false"
-    return Failure(status, orjson.dumps(error_of(error)), headers)
+    return Failure(status, orjson.dumps(error_of(error)), advice(error, status))
 
 
 def error_of(error: GatewayError) -> JsonObject:

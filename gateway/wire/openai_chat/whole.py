@@ -27,7 +27,7 @@ def whole(call: Call, reply: Reply, summary: Summary) -> bytes:
             "object": "chat.completion",
             "created": moment,
             "model": reply.model or call.model,
-            "system_fingerprint": None,
+            "system_fingerprint": reply.fingerprint or None,
             "choices": [choice],
             "usage": reported(reply.usage, summary),
         }

@@ -62,7 +62,7 @@ def test_our_own_failures_have_a_status_and_a_code(
 ) -> None:
     expected = {"message": "m", "type": kind, "param": error.param, "code": code}
 
-    headers = {"x-should-retry": "false"} if status == 402 else {}
+    headers = {"x-should-retry": "false"} if status in {402, 408} else {}
     assert told(error) == (status, expected, headers)
 
 

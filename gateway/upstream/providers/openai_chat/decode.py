@@ -68,7 +68,7 @@ class DecodedStream:
                 if not self._begun:
                     self._begun = True
                     self._speech.answer_id = as_text(chunk.get("id"))
-                    yield Started(self._speech.answer_id, as_text(chunk.get("model")))
+                    yield started(chunk)
                 self._choice.mend_delta(choice)
                 yield from self._speech.say(choice["delta"], choice.get("logprobs"))
                 self._stop_text = as_text(choice.get("stop_reason")) or None
@@ -102,7 +102,7 @@ class DecodedWhole:
         state = Choice()
         state.mend_message(choice)
         self._speech.answer_id = as_text(answer.get("id"))
-        yield Started(self._speech.answer_id, as_text(answer.get("model")))
+        yield started(answer)
         message = choice["message"]
         calls = [call for call in as_list(message.get("tool_calls")) if isinstance(call, dict)]
         numbered = [{**call, "index": place} for place, call in enumerate(calls)]
@@ -111,6 +111,12 @@ class DecodedWhole:
         if usage := usage_of(answer.get("usage")):
             yield UsageReported(usage)
         yield finished(state.reason or "stop", as_text(choice.get("stop_reason")) or None)
+
+
+def started(answer: JsonObject) -> Started:
+    """Return the beginning that a chunk or a whole *answer* tells."""
+    named = (as_text(answer.get(name)) for name in ("id", "model", "system_fingerprint"))
+    return Started(*named)
 
 
 def finished(reason: str, stop_text: str | None = None, raw: bytes = b"") -> Finished:

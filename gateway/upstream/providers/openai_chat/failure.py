@@ -27,6 +27,7 @@ _QUOTA = re.compile(
     r"(?i)insufficient[ _](?:quota|balance|credits?|funds)|billing_(?:hard_limit|not_active)"
     r"|account_deactivated"
 )
+_UNFIT = re.compile(r"(?i)\b(?:image|audio|video) input is not supported")
 _BAD_KEY = re.compile(
     r"(?i)invalid[_ ]api[_ ]key|incorrect api key|api[_ ]key not valid|api_key_invalid"
 )
@@ -189,6 +190,8 @@ def _classify(said: Said) -> tuple[FailureKind, bool]:
     status = said.status
     if status in {None, 400, 413, 422, 500} and _OVERFLOW.search(f"{names} {said.message}"):
         return "context_overflow", False
+    if status in {None, 500} and _UNFIT.search(said.message):
+        return _REJECTED  # llama.cpp calls it a fault of its own
     if status in {None, 402, 403, 429} and _QUOTA.search(f"{names} {said.message}"):
         return "quota", False
     if status in {None, 400, 403} and _BAD_KEY.search(f"{names} {said.message}"):

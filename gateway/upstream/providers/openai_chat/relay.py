@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 import orjson
 
-from gateway.upstream.providers.openai_chat.decode import finished
+from gateway.upstream.providers.openai_chat.decode import finished, started
 from gateway.upstream.providers.openai_chat.failure import is_error, reported, unreadable
 from gateway.upstream.providers.openai_chat.mend import NEUTRAL, Choice
-from gateway.upstream.providers.openai_chat.payload import as_list, as_text, read, usage_of
+from gateway.upstream.providers.openai_chat.payload import as_list, read, usage_of
 from gateway.upstream.providers.openai_chat.whole import read_whole
 from gateway.upstream.sse import SseEvent, SseReader, parse
 from pricing.usage import Usage
@@ -143,7 +143,7 @@ class RelayedStream:
             self._characters += _spoken(choice["delta"])
             self._speaking = True  # a client's clock to the first chunk counts the role's, too
         if choices and self._started is None:
-            self._started = Started(as_text(chunk.get("id")), as_text(chunk.get("model")))
+            self._started = started(chunk)
         if chunk.get("usage") is not None:
             self._take_usage(event, chunk, mended=mended)
             mended = True
@@ -222,7 +222,7 @@ class RelayedWhole:
                 mended |= state.mend_message(choice)
                 reasons.append(state.reason or "stop")
                 characters += _spoken(choice["message"])
-        yield Started(as_text(answer.get("id")), as_text(answer.get("model")))
+        yield started(answer)
         yield Relayed(orjson.dumps(answer) if mended else body, characters)
         if usage := usage_of(answer.get("usage")):
             yield UsageReported(usage)

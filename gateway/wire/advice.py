@@ -1,0 +1,28 @@
+"""What a failed response says of trying again: truthfully, in the headers that the SDKs read."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from techniques.core.errors import CapReached, DeadlinePassed, GatewayError, UpstreamFailed
+
+_RETRIED: Final = frozenset({408, 409, 429})
+"""Statuses below 500 that the SDKs try again unless they are told not to."""
+
+
+def advice(error: GatewayError, status: int) -> dict[str, str]:
+    """Return the headers ``retry-after`` (whole seconds) and ``x-should-retry``, as far as known.
+
+    ``x-should-retry: false`` stands only where a client would otherwise try again in vain.
+    """
+    headers: dict[str, str] = {}
+    if isinstance(error, UpstreamFailed):
+        if error.retry_after is not None:
+            headers["retry-after"] = str(math.ceil(max(0.0, error.retry_after)))
+        hopeless = not error.retryable
+    else:
+        hopeless = isinstance(error, (CapReached, DeadlinePassed))
+    if hopeless and (status in _RETRIED or status >= 500 or status == 402):
+        headers["x-should-retry"] = "false"
+    return headers
