@@ -7,6 +7,7 @@ they are entered for every call, and that is a third of the gateway's own cost o
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
@@ -29,6 +30,7 @@ from techniques.core.request import Request
 
 _ERROR_BODY: Final = 64 * 1024
 _LINGER_S: Final = 0.25
+_WORDS_S: Final = 5.0
 _OK: Final = 200
 _PREAMBLE: Final = (Started, UsageReported, Note, Warned)
 """Events that may come although the model has not said anything yet."""
@@ -184,9 +186,12 @@ class _Call:
                 return
 
     async def _refusal(self) -> UpstreamFailed:
-        body = bytearray()
-        while len(body) < _ERROR_BODY and (chunk := await self._response.read()):
-            body += chunk
-        said = bytes(body[:_ERROR_BODY])
+        """Return what the status means; the provider's words for it are read if they come soon."""
         response = self._response
+        response.allow_silence(min(_WORDS_S, self._channel.patience.first_byte_s))
+        body = bytearray()
+        with suppress(UpstreamFailed):
+            while len(body) < _ERROR_BODY and (chunk := await response.read()):
+                body += chunk
+        said = bytes(body[:_ERROR_BODY])
         return self._channel.provider.failure(response.status, response.headers, said)

@@ -1,0 +1,127 @@
+"""The driver over a real socket: answers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import replace
+from time import monotonic
+
+import anyio
+import pytest
+
+from pricing.usage import Usage
+from techniques.core.channel import ask
+from techniques.core.events import Warned
+from techniques.core.request import Request, said
+from tests.fakes import script
+from tests.fakes.script import Wait, begin, done, finish, raw, sse, text, usage
+from tests.fakes.upstream import ScriptedUpstream
+from tests.gateway.upstream.http_scene import (
+    QUESTION,
+    channel,
+    quiet,
+)
+
+pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+
+
+@pytest.fixture(scope="module")
+def server() -> Generator[ScriptedUpstream, None, None]:
+    with ScriptedUpstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture
+def upstream(server: ScriptedUpstream) -> ScriptedUpstream:
+    server.forget()
+    return server
+
+
+async def test_a_stream_is_read_and_the_call_carries_model_and_credential(
+    upstream: ScriptedUpstream,
+) -> None:
+    upstream.plays(script.told("Hello", " there"))
+    async with channel(upstream) as opened:
+        reply = await ask(opened, QUESTION)
+
+    assert (reply.text, reply.finish_reason, reply.usage) == ("Hello there", "stop", Usage(12, 4))
+    (asked,) = upstream.asked
+    assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
+    assert (asked.header("authorization"), asked.body["model"]) == ("Bearer k", "real-model")
+
+
+async def test_a_whole_answer_is_read(upstream: ScriptedUpstream) -> None:
+    upstream.plays(script.completion("fine"))
+    async with channel(upstream) as opened:
+        reply = await ask(opened, Request("m", (said("user", "hi"),)))
+
+    assert (reply.text, reply.usage) == ("fine", Usage(12, 4))
+
+
+@pytest.mark.parametrize("end", ["whole", "hold"])
+async def test_the_answer_ends_with_its_terminal_frame_even_if_the_connection_does_not(
+    upstream: ScriptedUpstream, end: script.End
+) -> None:
+    upstream.plays(sse(begin(), text("a"), finish(), usage(1, 1), done(), end=end))
+    started = monotonic()
+    async with channel(upstream) as opened:
+        assert (await ask(opened, QUESTION)).text == "a"
+
+    assert monotonic() - started < 1
+
+
+async def test_a_connection_that_was_read_to_its_end_is_used_again(
+    upstream: ScriptedUpstream,
+) -> None:
+    upstream.plays(script.told("a"), script.told("b"), script.completion("c"))
+    async with channel(upstream) as opened:
+        for _ in range(3):
+            await ask(opened, QUESTION)
+
+    assert len({asked.connection for asked in upstream.asked}) == 1
+
+
+async def test_leaving_early_closes_the_connection_at_once(upstream: ScriptedUpstream) -> None:
+    upstream.plays(sse(begin(), text("a"), end="hold"))
+    async with channel(upstream) as opened:
+        async with opened.open(QUESTION) as events:
+            await anext(aiter(events))
+        assert await quiet(upstream)
+
+
+async def test_being_cancelled_before_the_head_closes_the_connection(
+    upstream: ScriptedUpstream,
+) -> None:
+    upstream.plays(raw(b"{}").later(30))
+    async with channel(upstream) as opened:
+        with anyio.move_on_after(0.05):
+            await ask(opened, QUESTION)
+        assert await quiet(upstream)
+
+    assert len(upstream.asked) == 1
+
+
+async def test_a_slow_but_steady_answer_is_never_given_up(upstream: ScriptedUpstream) -> None:
+    steady = [part for i in range(8) for part in (text(str(i)), Wait(0.06))]
+    upstream.plays(sse(begin(), *steady, finish(), done()))
+    async with channel(upstream, first_byte_s=0.3, idle_s=0.3) as opened:
+        assert (await ask(opened, QUESTION)).text == "01234567"
+
+
+async def test_what_cannot_be_said_to_the_provider_is_warned_of_before_the_answer(
+    upstream: ScriptedUpstream,
+) -> None:
+    upstream.plays(script.told("a"))
+    asked = replace(QUESTION, dialect="anthropic", extra={"container": "c"})
+    async with channel(upstream) as opened, opened.open(asked) as events:
+        first = await anext(aiter(events))
+
+    assert isinstance(first, Warned)
+
+
+async def test_an_answer_in_one_piece_to_a_request_for_a_stream_is_read_all_the_same(
+    upstream: ScriptedUpstream,
+) -> None:
+    upstream.plays(script.completion("fine"))
+    async with channel(upstream) as opened:
+        assert (await ask(opened, QUESTION)).text == "fine"
