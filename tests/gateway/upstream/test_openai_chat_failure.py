@@ -52,6 +52,16 @@ def test_each_status_has_its_kind_ret_04(status: int, kind: str, *, retryable: b
     assert (error.kind, error.retryable, error.said.status) == (kind, retryable, status)
 
 
+@pytest.mark.parametrize("medium", ["image", "audio"])
+def test_a_picture_for_a_model_that_sees_none_is_the_clients_mistake_whatever_the_status(
+    medium: str,
+) -> None:
+    words = f"{medium} input is not supported - hint: you may need to provide the mmproj"
+    error = failed(500, {"error": {"code": 500, "message": words, "type": "server_error"}})
+
+    assert (error.kind, error.retryable, error.message) == ("rejected", False, words)
+
+
 @pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
 def test_a_used_up_account_is_not_a_rate_limit_ret_01(code: str) -> None:
     error = failed(429, {"error": {"message": "quota used up", "type": code, "code": code}})

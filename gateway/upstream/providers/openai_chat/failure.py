@@ -31,6 +31,13 @@ _UNFIT = re.compile(r"(?i)\b(?:image|audio|video) input is not supported")
 _BAD_KEY = re.compile(
     r"(?i)invalid[_ ]api[_ ]key|incorrect api key|api[_ ]key not valid|api_key_invalid"
 )
+_BY_PHRASE: tuple[tuple[frozenset[int | None], re.Pattern[str], FailureKind], ...] = (
+    (frozenset({None, 400, 413, 422, 500}), _OVERFLOW, "context_overflow"),
+    (frozenset({None, 500}), _UNFIT, "rejected"),  # llama.cpp calls it a fault of its own
+    (frozenset({None, 402, 403, 429}), _QUOTA, "quota"),
+    (frozenset({None, 400, 403}), _BAD_KEY, "authentication"),
+)
+"""What an error text says is surer than the status that it came with."""
 _BY_STATUS: dict[int, tuple[FailureKind, bool]] = {
     401: ("authentication", False),
     402: ("quota", False),
@@ -188,19 +195,15 @@ def _status_in(words: JsonObject) -> int | None:
 def _classify(said: Said) -> tuple[FailureKind, bool]:
     names = f"{said.code} {said.type}"
     status = said.status
-    if status in {None, 400, 413, 422, 500} and _OVERFLOW.search(f"{names} {said.message}"):
-        return "context_overflow", False
-    if status in {None, 500} and _UNFIT.search(said.message):
-        return _REJECTED  # llama.cpp calls it a fault of its own
-    if status in {None, 402, 403, 429} and _QUOTA.search(f"{names} {said.message}"):
-        return "quota", False
-    if status in {None, 400, 403} and _BAD_KEY.search(f"{names} {said.message}"):
-        return "authentication", False
+    text = f"{names} {said.message}"
+    for statuses, words, kind in _BY_PHRASE:
+        if status in statuses and words.search(text):
+            return kind, False
     if status is not None:
         return _BY_STATUS.get(status) or (
             ("server", True) if status >= 500 else ("rejected", False)
         )
-    return _by_words(f"{names} {said.message}".lower())
+    return _by_words(text.lower())
 
 
 def _by_words(text: str) -> tuple[FailureKind, bool]:
