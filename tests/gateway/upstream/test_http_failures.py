@@ -10,9 +10,10 @@ import pytest
 from techniques.core.channel import ask
 from techniques.core.errors import FailureKind, StreamBroken
 from tests.fakes import script
-from tests.fakes.script import Answer, begin, done, finish, sse, text
+from tests.fakes.script import Answer, Wait, begin, done, finish, sse, text
 from tests.fakes.upstream import ScriptedUpstream
 from tests.gateway.upstream.http_scene import (
+    PINGS,
     QUESTION,
     breaking,
     channel,
