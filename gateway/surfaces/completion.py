@@ -125,7 +125,7 @@ class CompletionEndpoint:
         visit.exchange = self._exchange(visit, receive, send)
         await visit.exchange.respond(
             front.pipeline.answer(visit.asked, visit.plan, visit.ledger),
-            self._dialect.encoder(call, visit.request_id, call.model),
+            lambda: self._dialect.encoder(call, visit.request_id, call.model),
             front.keepalive_s,
         )
 

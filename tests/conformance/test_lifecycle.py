@@ -216,9 +216,9 @@ def test_a_stopping_gateway_ends_its_streams_in_order(
             gateway.process.terminate()
             time.sleep(0.2)
             try:
-                refused = Exchange(
-                    gateway.port, request(CHAT, script.dumps(chat()), AUTHORIZED)
-                ).status
+                late = request(CHAT, script.dumps(chat()), AUTHORIZED)
+                with Exchange(gateway.port, late) as answer_to_late:
+                    refused = answer_to_late.status
             except (OSError, CutOff):
                 refused = 503
             answer = Streamed(running.headers, rest.result(), running.started)

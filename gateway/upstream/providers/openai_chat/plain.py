@@ -15,7 +15,9 @@ from techniques.core.json import Json
 
 _CALLING: Final = frozenset({"tool_calls", "function_call"})
 _LETTERS: Final = re.compile(rb"[ !#-\[\]-~]*")  # what stands in JSON text as itself
-_KEY: Final = b'"content":"'
+_DATA: Final = b"data: "
+_NAME: Final = b'"content"'
+_KEY: Final = _NAME + b':"'
 _TRIES: Final = 4
 
 
@@ -31,52 +33,47 @@ class PlainChunks:
         """Return the characters said in *data*, -1 unless it is whole and plain events only."""
         before, after = self._before, self._after
         if before and data.startswith(before) and data.endswith(after):
-            text = data[len(before) : -len(after)]
-            if _LETTERS.fullmatch(text):
-                return len(text)
+            end = len(data) - len(after)
+            if end >= len(before) and _LETTERS.fullmatch(data, len(before), end):
+                return end - len(before)
         return self._read(data)
 
     def _read(self, data: bytes) -> int:
         if not data.endswith(b"\n\n"):
             return -1
-        if data.find(b"\n\n") == len(data) - 2:
-            return self._read_one(data)
         characters = 0
         for event in data[:-2].split(b"\n\n"):
-            said = _said(event)
+            said = self._read_one(event)
             if said < 0:
                 return -1
             characters += said
         return characters
 
     def _read_one(self, event: bytes) -> int:
-        characters = _said(event)
+        if not event.startswith(_DATA):
+            return -1
+        try:
+            chunk = orjson.loads(event[len(_DATA) :])
+        except ValueError:
+            return -1
+        characters = plain(chunk)
         if characters > 0 and self._tries:
             self._tries -= 1
-            self._learn(event, characters)
+            self._learn(event, chunk["choices"][0]["delta"].get("content"), characters)
         return characters
 
-    def _learn(self, event: bytes, characters: int) -> None:
-        """Keep what stands around the text of the plain *event*.
+    def _learn(self, event: bytes, content: Json, characters: int) -> None:
+        """Keep what stands around the text of the plain *event*, if that is its *content* alone.
 
-        The text is where the event's only ``content`` is. It is all that is said, and made of
-        letters that stand for themselves: others of their kind in its place leave the rest as it is.
+        Where the event has the name ``content`` once, and letters that stand for themselves after
+        it, other such letters in their place leave all the rest as it is.
         """
         start = event.find(_KEY) + len(_KEY)
         end = start + characters
-        if event.count(b'"content"') != 1 or start < len(_KEY):
+        if type(content) is not str or len(content) != characters or start < len(_KEY):
             return
-        if event[end : end + 1] == b'"' and _LETTERS.fullmatch(event, start, end):
-            self._before, self._after = event[:start], event[end:]
-
-
-def _said(event: bytes) -> int:
-    if not event.startswith(b"data: "):
-        return -1
-    try:
-        return plain(orjson.loads(event[6:]))
-    except ValueError:
-        return -1
+        if event.count(_NAME) == 1 and _LETTERS.fullmatch(event, start, end):
+            self._before, self._after = event[:start], event[end:] + b"\n\n"
 
 
 def plain(chunk: Json) -> int:
