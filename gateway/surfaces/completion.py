@@ -31,6 +31,10 @@ _FORWARDED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Client headers that a provider of the same dialect may see; no other leaves the gateway."""
 
+_MOST_TOLD: Final = 2000
+_LEFT: Final = 499
+"""What is written down as the status where the client left before there was one."""
+
 _log = structlog.get_logger()
 
 
@@ -148,7 +152,9 @@ class CompletionEndpoint:
             visit.status = await self._fail(visit, visit.error, send)
         elif exchange is not None:
             visit.error = exchange.failure
-            visit.status = exchange.status or 499
+            visit.status = exchange.status or _LEFT
+        else:
+            visit.status = _LEFT
         visit.ledger.record(_finished(visit, self._dialect.name))
 
     async def _fail(self, visit: _Visit, error: GatewayError, send: Send) -> int:
@@ -174,7 +180,7 @@ def forwarded(headers: Mapping[str, str], dialect: str) -> Mapping[str, str]:
 
 def _attempted(headers: Mapping[str, str]) -> int:
     count = headers.get("x-stainless-retry-count", "")
-    return int(count) if count.isdigit() and len(count) < 4 else 0
+    return int(count) if count.isdecimal() and len(count) < 4 else 0
 
 
 def _head(visit: _Visit) -> Headers:
@@ -200,13 +206,18 @@ def _head(visit: _Visit) -> Headers:
             if cost := ledger.cost_usd():
                 headers.append((b"x-lockgate-cost-usd", cost.encode()))
     if ledger.warnings:
-        told = "; ".join(_warnings(ledger))
-        headers.append((b"x-lockgate-warnings", told.encode("latin-1", "replace")))
+        headers.append((b"x-lockgate-warnings", _one_line("; ".join(_warnings(ledger)))))
     return headers
 
 
 def _is_streamed(visit: _Visit) -> bool:
     return visit.asked is not None and visit.asked.call.streamed and visit.error is None
+
+
+def _one_line(text: str) -> bytes:
+    """Return *text*, in which a client's own words may stand, as what a header can hold."""
+    plain = "".join(c if c.isprintable() else "?" for c in text[:_MOST_TOLD])
+    return plain.encode("latin-1", "replace")
 
 
 def _warnings(ledger: Ledger) -> list[str]:

@@ -28,7 +28,7 @@ async def body_of(receive: Receive, headers: Mapping[str, str], most: int) -> by
         Gone: The client left.
     """
     declared = headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > most:
+    if declared.isdecimal() and int(declared) > most:
         raise TooLarge(f"The body has {declared} bytes; at most {most} are taken.")
     parts: list[bytes] = []
     size = 0

@@ -1,0 +1,243 @@
+"""How an answer goes to its client, and what is left when the client has gone."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+import anyio
+import pytest
+
+from gateway.metering.ledger import CallFinished
+from techniques.core.errors import UpstreamFailed
+from techniques.core.json import Json
+from tests.fakes import script
+from tests.gateway.surfaces.scene import ENDED, TOLD, Client, Stage, chat, refused, streamed, whole
+
+pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+PING = b": ping\n\n"
+BROKEN = UpstreamFailed("The connection broke.", "transport", retryable=True)
+
+
+async def test_a_stream_is_passed_on_byte_for_byte_as_it_comes() -> None:
+    stage = Stage(streamed())
+
+    client = await stage.serve(chat(stream=True))
+
+    assert (client.status, client.complete) == (200, True)
+    assert client.content == b"".join(TOLD) + b"".join(ENDED[1:])
+    assert client.headers["content-type"].startswith("text/event-stream")
+    assert client.headers["cache-control"] == "no-cache"
+    assert "content-length" not in client.headers
+    assert stage.finished.outcome == "success"
+
+
+async def test_each_piece_is_sent_when_it_is_there() -> None:
+    stage = Stage(streamed(*TOLD[:2], 0.05, *TOLD[2:], *ENDED))
+    arrived: list[float] = []
+    client = Client(lambda body: arrived.append(monotonic()) if b"content" in body else None)
+
+    await stage.serve(chat(stream=True), client=client)
+
+    assert arrived[-1] - arrived[0] > 0.04
+
+
+async def test_a_whole_answer_has_its_length() -> None:
+    stage = Stage(whole("fine"))
+
+    client = await stage.serve(chat())
+
+    assert (client.status, len(client.sent)) == (200, 2)
+    assert client.headers["content-length"] == str(len(client.content))
+    assert client.headers["content-type"] == "application/json"
+    assert client.json["choices"][0]["message"]["content"] == "fine"
+
+
+async def test_a_stream_that_is_slow_to_begin_is_kept_alive() -> None:
+    stage = Stage(streamed(0.09, *TOLD, *ENDED), keepalive_s=0.03)
+
+    client = await stage.serve(chat(stream=True))
+
+    assert client.content.startswith(PING * 2)
+    assert client.content.replace(PING, b"").startswith(TOLD[0])
+    assert stage.finished.outcome == "success"
+
+
+async def test_a_stream_that_pauses_is_kept_alive() -> None:
+    stage = Stage(streamed(*TOLD[:2], 0.09, *TOLD[2:], *ENDED), keepalive_s=0.03)
+
+    client = await stage.serve(chat(stream=True))
+
+    before, *_, after = client.content.split(PING)
+    assert client.content.count(PING) >= 2
+    assert before == b"".join(TOLD[:2])
+    assert after.startswith(TOLD[2])
+
+
+async def test_a_stream_that_flows_is_not_pinged() -> None:
+    steady = [part for text in TOLD for part in (text, 0.02)]
+    stage = Stage(streamed(*steady, *ENDED), keepalive_s=0.05)
+
+    client = await stage.serve(chat(stream=True))
+
+    assert PING not in client.content
+
+
+async def test_a_whole_answer_is_not_pinged() -> None:
+    answer = whole("fine")
+    answer.steps = (0.06, *answer.steps)
+
+    client = await Stage(answer, keepalive_s=0.02).serve(chat())
+
+    assert client.json["choices"][0]["message"]["content"] == "fine"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_failure_before_the_answer_begins_has_its_own_status(*, stream: bool) -> None:
+    stage = Stage(refused(429, "slow down"))
+
+    client = await stage.serve(chat(stream=stream))
+
+    assert (client.status, client.complete) == (429, True)
+    assert client.headers["content-type"] == "application/json"
+    assert client.json["error"]
+    assert (stage.finished.outcome, stage.finished.status) == ("upstream_error", 429)
+
+
+async def test_a_failure_after_a_ping_is_told_inside_the_stream() -> None:
+    stage = Stage(streamed(0.06, BROKEN), keepalive_s=0.02)
+
+    client = await stage.serve(chat(stream=True))
+
+    assert (client.status, client.complete) == (200, True)
+    told = client.content.replace(PING, b"")
+    assert told.startswith(b"data: ")
+    assert b'"error"' in told
+    assert b"[DONE]" not in told
+    assert stage.finished.outcome == "upstream_error"
+
+
+async def test_a_stream_that_breaks_ends_in_an_error_and_not_as_if_it_were_whole() -> None:
+    stage = Stage(streamed(*TOLD[:2], BROKEN))
+
+    client = await stage.serve(chat(stream=True))
+
+    assert (client.status, client.complete) == (200, True)
+    assert client.content.startswith(b"".join(TOLD[:2]))
+    assert b'"error"' in client.content
+    assert b"[DONE]" not in client.content
+    assert (stage.finished.outcome, stage.finished.status) == ("truncated", 200)
+
+
+async def test_a_whole_answer_that_breaks_is_a_failure_and_no_half_answer() -> None:
+    stage = Stage(streamed(*TOLD[:2], BROKEN))
+
+    client = await stage.serve(chat())
+
+    assert client.status >= 500
+    assert b"Hello" not in client.content
+    assert stage.finished.outcome == "truncated"
+
+
+async def leaving(stage: Stage, body: Json, client: Client, after: float = 0.03) -> float:
+    """Serve *body* to a client that leaves; return how long it took to end from then on."""
+    left = 0.0
+    with anyio.fail_after(2):
+        async with anyio.create_task_group() as group:
+            group.start_soon(stage.serve, body, None, client)
+            await anyio.sleep(after)
+            left = monotonic()
+            client.gone.set()
+    return monotonic() - left
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("begun", [True, False])
+async def test_when_the_client_leaves_everything_is_closed_within_a_moment(
+    *, stream: bool, begun: bool
+) -> None:
+    stage = Stage(streamed(*(TOLD[:2] if begun else ()), 60.0))
+
+    took = await leaving(stage, chat(stream=stream), client := Client())
+
+    assert took < 0.2
+    assert stage.upstream.given[0].closed
+    assert not client.complete
+    finished = stage.finished
+    assert (finished.outcome, [row.outcome for row in finished.rows]) == (
+        "client_disconnect",
+        ["client_disconnect"],
+    )
+    assert finished.cancel_s is not None
+    assert finished.cancel_s < 0.2
+    assert finished.status == (200 if stream and begun else 499)
+
+
+async def test_what_a_client_read_before_it_left_is_paid_for() -> None:
+    stage = Stage(streamed(*TOLD[:2], 60.0))
+
+    await leaving(stage, chat(stream=True), Client())
+
+    (row,) = stage.finished.rows
+    assert row.estimated
+    assert row.usage.output_tokens == 2
+
+
+async def test_a_client_that_leaves_while_it_is_being_pinged_is_seen() -> None:
+    stage = Stage(streamed(60.0), keepalive_s=0.01)
+
+    took = await leaving(stage, chat(stream=True), Client(), 0.05)
+
+    assert took < 0.2
+    assert stage.finished.outcome == "client_disconnect"
+
+
+async def test_a_client_that_leaves_during_a_technique_ends_all_its_calls() -> None:
+    stage = Stage(*(streamed(60.0) for _ in range(8)))
+    body = chat(reliability={"technique": "self_consistency"})
+
+    took = await leaving(stage, body, Client())
+
+    assert took < 0.3
+    assert len(stage.upstream.given) > 1
+    assert all(answer.closed for answer in stage.upstream.given)
+    assert {row.outcome for row in stage.finished.rows} == {"client_disconnect"}
+
+
+async def test_a_client_that_leaves_after_the_last_byte_has_had_its_answer() -> None:
+    stage = Stage(streamed())
+    client = Client()
+    client.on_end = client.gone.set
+
+    await stage.serve(chat(stream=True), client=client)
+
+    assert client.complete
+    assert stage.finished.outcome == "success"
+
+
+async def test_the_task_that_serves_can_be_cancelled_from_outside() -> None:
+    stage = Stage(streamed(60.0))
+    with anyio.move_on_after(0.03) as scope:
+        await stage.serve(chat(stream=True))
+
+    assert scope.cancelled_caught
+    assert stage.upstream.given[0].closed
+    (row,) = [fact for fact in stage.facts if isinstance(fact, CallFinished)]
+    assert row.outcome == "cancelled"
+
+
+async def test_a_stream_that_is_another_dialects_is_encoded() -> None:
+    stage = Stage(streamed(), dialect="anthropic")
+
+    client = await stage.serve(chat(stream=True, max_tokens=9))
+
+    assert client.content.startswith(b"event: message_start\n")
+    assert client.content.count(b"event: message_stop\n") == 1
+    assert stage.finished.outcome == "success"
+
+
+async def test_usage_is_passed_on_to_who_asked_for_it() -> None:
+    stage = Stage(streamed())
+
+    client = await stage.serve(chat(stream=True, stream_options={"include_usage": True}))
+
+    assert script.usage(12, 4) in client.content
