@@ -15,7 +15,7 @@ from gateway.policy.wishes import NOTHING, PREFIX, Wishes
 from gateway.wire.dialect import Call
 from pricing.price import PICO
 from router_service.contract import RouteQuery, Router
-from techniques.core.errors import Denied, RequestRejected
+from techniques.core.errors import Denied, RequestRejected, UnknownModel
 from techniques.core.events import Warned
 from techniques.core.json import Json
 from techniques.core.registry import Card
@@ -103,6 +103,7 @@ class Planner:
 
     def _plan(self, call: Call, caller: Caller, wishes: Wishes) -> Plan:
         slug, model = self._model(call.model)
+        self._look_up(wishes)
         asked, why = self._asked(slug, model, caller, wishes)
         card, masked = self._card(asked, call, caller)
         plan = Plan(
@@ -121,6 +122,19 @@ class Planner:
         )
         self._check(plan, caller, wishes)
         return plan
+
+    def _look_up(self, wishes: Wishes) -> None:
+        """Refuse a wish for a model that there is not, by the wish's name."""
+        single = {"judge": wishes.judge, "critic": wishes.critic}
+        named = {"fallbacks": wishes.fallbacks or (), "channels": wishes.channels or ()}
+        named |= {wish: (name,) for wish, name in single.items() if name is not None}
+        for wish, names in named.items():
+            try:
+                for name in names:
+                    self.catalogue.find(name)
+            except UnknownModel as error:
+                at = f"{PREFIX}{wish}"
+                raise UnknownModel(f"{at}: {error.message}", param=at) from None
 
     def _check(self, plan: Plan, caller: Caller, wishes: Wishes) -> None:
         """Refuse what the key may not ask for, and what its budget could not be charged with."""

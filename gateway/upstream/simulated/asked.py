@@ -124,7 +124,8 @@ def _turns(messages: Json) -> tuple[Turn, ...]:
 
 
 def _turn(message: Json, where: str) -> Turn:
-    if not isinstance(message, dict) or message.get("role") not in _ROLES:
+    role = message.get("role") if isinstance(message, dict) else None
+    if not isinstance(role, str) or role not in _ROLES:
         raise _bad(f"Invalid value for '{where}.role'.", f"{where}.role")
     content = message.get("content")
     if isinstance(content, list):
@@ -134,7 +135,7 @@ def _turn(message: Json, where: str) -> Turn:
     calls = message.get("tool_calls")
     listed = calls if isinstance(calls, list) else []
     functions = [call.get("function") for call in listed if isinstance(call, dict)]
-    return Turn(message["role"], content or "", tuple(f for f in functions if isinstance(f, dict)))
+    return Turn(role, content or "", tuple(f for f in functions if isinstance(f, dict)))
 
 
 def _part(part: Json) -> str:

@@ -1,0 +1,204 @@
+"""Bodies that clients might send: whole and sensible ones, then with one thing wrong in them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from hypothesis import strategies as st
+
+from techniques.core.json import Json
+
+Place = tuple[str | int, ...]
+Surface = Literal["/v1/chat/completions", "/v1/messages"]
+
+SCHEMA: Json = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+CHAT: Json = {
+    "model": "sim-small",
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "developer", "content": [{"type": "text", "text": "Be very brief."}]},
+        {
+            "role": "user",
+            "name": "ann",
+            "content": [
+                {"type": "text", "text": "What is 2 + 2?"},
+                {
+                    "type": "image_url",
+                    "image_url": {"url": "https://a.test/b.png", "detail": "low"},
+                },
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+                {
+                    "type": "file",
+                    "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"},
+                },
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": "Let me see.",
+            "reasoning_content": "Hm.",
+            "refusal": None,
+            "tool_calls": [
+                {
+                    "id": "call_1",
+                    "type": "function",
+                    "function": {"name": "look_up", "arguments": '{"q": "2"}'},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "call_1", "content": "two"},
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+        {"role": "function", "name": "f", "content": "old"},
+        {"role": "user", "content": "And now?"},
+    ],
+    "tools": [
+        {
+            "type": "function",
+            "function": {
+                "name": "look_up",
+                "description": "Finds.",
+                "parameters": SCHEMA,
+                "strict": True,
+            },
+        }
+    ],
+    "tool_choice": {"type": "function", "function": {"name": "look_up"}},
+    "parallel_tool_calls": True,
+    "response_format": {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": SCHEMA, "strict": True, "description": "d"},
+    },
+    "temperature": 0.5,
+    "top_p": 0.9,
+    "max_completion_tokens": 50,
+    "stop": ["END"],
+    "seed": 1,
+    "n": 1,
+    "presence_penalty": 0.1,
+    "frequency_penalty": 0.1,
+    "logit_bias": {"5": -1},
+    "reasoning_effort": "low",
+    "user": "u-1",
+    "metadata": {"a": "b"},
+    "stream_options": {"include_usage": True},
+    "reliability": {"technique": "none", "tags": "a=b"},
+}
+RARE: dict[Surface, Json] = {
+    "/v1/chat/completions": {
+        "logprobs": True,
+        "top_logprobs": 2,
+        "functions": [{"name": "f", "parameters": SCHEMA}],
+        "function_call": "auto",
+        "modalities": ["text"],
+    },
+    "/v1/messages": {"output_format": {"type": "json_schema", "schema": SCHEMA}, "mcp_servers": []},
+}
+"""Fields that not every provider takes."""
+MESSAGES: Json = {
+    "model": "sim-small",
+    "max_tokens": 2048,
+    "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
+    "messages": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What is 2 + 2?", "cache_control": {"type": "ephemeral"}},
+                {"type": "image", "source": {"type": "url", "url": "https://a.test/b.png"}},
+                {
+                    "type": "image",
+                    "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+                },
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+                {"type": "redacted_thinking", "data": "AAAA"},
+                {"type": "text", "text": "Let me see."},
+                {"type": "tool_use", "id": "toolu_1", "name": "look_up", "input": {"q": "2"}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "toolu_1",
+                    "is_error": False,
+                    "content": [{"type": "text", "text": "two"}],
+                }
+            ],
+        },
+    ],
+    "tools": [{"name": "look_up", "description": "Finds.", "input_schema": SCHEMA}],
+    "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
+    "temperature": 1.0,
+    "top_k": 5,
+    "top_p": 0.9,
+    "stop_sequences": ["END"],
+    "thinking": {"type": "enabled", "budget_tokens": 1024},
+    "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": SCHEMA}},
+    "metadata": {"user_id": "u-1"},
+    "reliability": {"technique": "none", "tags": "a=b"},
+}
+WHOLE: Mapping[Surface, Json] = {"/v1/chat/completions": CHAT, "/v1/messages": MESSAGES}
+
+WORDS = st.sampled_from(
+    [
+        *("role", "content", "type", "text", "user", "assistant", "tool", "system", "function"),
+        *("image_url", "url", "tool_use", "tool_result", "tool_calls", "arguments", "document"),
+        *("id", "input", "source", "thinking", "signature", "file", "name", "{}", "", "\u2028"),
+        *("data:image/png;base64,", "data:", "https://", "\x00", "none", "auto", "self_refine"),
+    ]
+)
+NUMBERS = st.one_of(
+    st.integers(-(2**63), 2**64 - 1), st.floats(allow_nan=False, allow_infinity=False)
+)
+ANY: st.SearchStrategy[Json] = st.recursive(
+    st.none() | st.booleans() | NUMBERS | WORDS | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+def places(value: Json, at: Place = ()) -> Iterator[Place]:
+    """Yield the path of everything inside *value*."""
+    inner: Sequence[tuple[str | int, Json]] = ()
+    if isinstance(value, dict):
+        inner = list(value.items())
+    elif isinstance(value, list):
+        inner = list(enumerate(value))
+    for name, part in inner:
+        yield (*at, name)
+        yield from places(part, (*at, name))
+
+
+def put(body: Json, place: Place, value: Json) -> None:
+    """Set what is at *place* in *body*; nothing happens if that place is gone."""
+    *way, last = place
+    for step in way:
+        try:
+            body = body[step]
+        except (LookupError, TypeError):
+            return
+    fits = isinstance(body, dict) if isinstance(last, str) else isinstance(body, list)
+    if fits and (isinstance(last, str) or last < len(body)):
+        body[last] = value
+
+
+@st.composite
+def bodies(draw: st.DrawFn, surface: Surface) -> Json:
+    """Return a body for *surface* in which up to three things are something else."""
+    body = copy.deepcopy(WHOLE[surface])
+    body["stream"] = draw(st.booleans())
+    rare = RARE[surface]
+    body |= {name: rare[name] for name in draw(st.sets(st.sampled_from(sorted(rare)), max_size=2))}
+    kept = draw(st.sets(st.sampled_from(sorted(body)), min_size=len(body) - 4))
+    body = {name: value for name, value in body.items() if name in kept | {"model", "messages"}}
+    changed = st.tuples(st.sampled_from(list(places(body))), ANY)
+    for place, value in draw(st.lists(changed, min_size=1, max_size=3)):
+        put(body, place, value)
+    return body

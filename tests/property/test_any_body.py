@@ -1,0 +1,115 @@
+"""Whatever a client sends, the mistake is its own, and the answer is strict JSON."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from gateway.upstream.provider import Target
+from gateway.upstream.providers.anthropic import Anthropic
+from gateway.upstream.providers.openai_chat import OpenAIChat as OpenAIProvider
+from gateway.wire.anthropic import AnthropicMessages
+from gateway.wire.body import parse
+from gateway.wire.openai_chat import OpenAIChat
+from techniques.core.errors import RequestRejected
+from techniques.core.json import Json
+from techniques.core.request import Request
+from tests.fakes.client import strict
+from tests.property.bodies import ANY, CHAT, MESSAGES, WHOLE, Surface, bodies
+
+MANY = settings(
+    max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
+SURFACES: tuple[Surface, ...] = ("/v1/chat/completions", "/v1/messages")
+
+
+def answered(app: TestClient, path: str, body: bytes) -> int:
+    """Return the status; the answer must be what a strict client can read."""
+    answer = app.post(path, content=body, headers={"content-type": "application/json"})
+    assert answer.status_code < 500, (answer.text, body)
+    if answer.headers["content-type"].startswith("text/event-stream"):
+        for line in answer.text.split("\n"):
+            if line.startswith("data: ") and line != "data: [DONE]":
+                assert isinstance(strict(line[6:].encode()), dict)
+        return answer.status_code
+    told = strict(answer.content)
+    assert isinstance(told, dict)
+    assert (answer.status_code == 200) != ("error" in told)
+    return answer.status_code
+
+
+@pytest.mark.parametrize("path", SURFACES)
+def test_the_whole_bodies_are_answered(app: TestClient, path: Surface) -> None:
+    assert answered(app, path, orjson.dumps(WHOLE[path])) == 200
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("path", SURFACES)
+def test_a_body_with_something_wrong_is_answered_or_refused(app: TestClient, path: Surface) -> None:
+    @MANY
+    @given(bodies(path))
+    def holds(body: Json) -> None:
+        answered(app, path, orjson.dumps(body))
+
+    holds()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("path", [*SURFACES, "/v1/messages/count_tokens"])
+def test_any_json_and_any_bytes_are_answered_or_refused(app: TestClient, path: str) -> None:
+    @MANY
+    @given(ANY.map(orjson.dumps) | st.binary(max_size=30))
+    def holds(body: bytes) -> None:
+        assert 400 <= answered(app, path, body) < 500
+
+    holds()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("strictly", [False, True])
+@pytest.mark.parametrize("provider", [Anthropic(), OpenAIProvider()])
+@pytest.mark.parametrize("path", SURFACES)
+def test_what_can_be_read_can_be_sent_to_either_provider(
+    path: Surface,
+    provider: Anthropic | OpenAIProvider,
+    strictly: bool,  # noqa: FBT001
+) -> None:
+    dialect = OpenAIChat() if path == "/v1/chat/completions" else AnthropicMessages()
+    target = Target("fast", "p", "real-name")
+
+    @MANY
+    @given(bodies(path))
+    def holds(body: Json) -> None:
+        raw = orjson.dumps(body)
+        try:
+            call = dialect.decode(parse(raw), raw)
+            asked = Request("real-name", stream=call.streamed, strict=strictly, relay=call.relay)
+            relayed = provider.encode(
+                asked if dialect.name == provider.dialect else asked.decoded(), target
+            )
+            sent = [relayed, provider.encode(asked.decoded(), target)]
+        except RequestRejected as refused:
+            assert refused.message
+            return
+        for one in sent:
+            told = strict(one.body)
+            assert told["model"] == "real-name"
+            assert "reliability" not in told
+
+    holds()
+
+
+def test_the_whole_bodies_lose_nothing_that_both_dialects_have() -> None:
+    chat = OpenAIChat().decode(CHAT, orjson.dumps(CHAT)).relay.decode()
+    messages = AnthropicMessages().decode(MESSAGES, orjson.dumps(MESSAGES)).relay.decode()
+
+    to_messages = strict(Anthropic().encode(chat, Target("f", "p", "m")).body)
+    to_chat = strict(OpenAIProvider().encode(messages, Target("f", "p", "m")).body)
+
+    assert [tool["name"] for tool in to_messages["tools"]] == ["look_up"]
+    assert [tool["function"]["name"] for tool in to_chat["tools"]] == ["look_up"]
+    assert '"tool_use_id":"call_1"' in orjson.dumps(to_messages).decode()
+    assert '"tool_call_id":"toolu_1"' in orjson.dumps(to_chat).decode()
