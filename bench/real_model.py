@@ -1,6 +1,7 @@
 """What techniques do for a real model: arithmetic questions, each asked under each technique.
 
 python -m bench.real_model --base-url http://127.0.0.1:8080/v1 --model local
+python -m bench.real_model ... --technique none --technique 'self_consistency {"num_samples": 9}'
 
 The questions are the same for the same ``--seed``. Each is asked under every technique before the
 next one is, so that what else the machine does meanwhile disturbs them alike.
@@ -69,14 +70,18 @@ def is_right(text: str, answer: int) -> bool:
 
 
 def ask(client: openai.OpenAI, model: str, technique: str, question: Question) -> Asked:
-    """Ask *question* under *technique*, at temperature 0 where the technique does not choose it."""
+    """Ask *question* under *technique*, at temperature 0 where the technique does not choose it.
+
+    *technique* is its name, and after a space its options in JSON if it is to have any.
+    """
+    name, _, options = technique.partition(" ")
     began = monotonic()
     answer = client.chat.completions.with_raw_response.create(
         model=model,
         messages=[{"role": "user", "content": question.text}],
         temperature=0,
         max_tokens=256,
-        extra_headers={"x-lockgate-technique": technique},
+        extra_headers={"x-lockgate-technique": name, "x-lockgate-params": options or "{}"},
     )
     seconds = monotonic() - began
     completion = answer.parse()
@@ -114,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Ask, and print the table; stopped early (Ctrl-C), the table of what was asked so far."""
     given = _arguments(arguments)
     client = openai.OpenAI(base_url=given.base_url, api_key=given.key, max_retries=0, timeout=600)
-    rows: dict[str, Row] = {name: Row() for name in given.techniques.split(",")}
+    rows: dict[str, Row] = {name: Row() for name in given.technique or _TECHNIQUES}
     try:
         for number, question in enumerate(questions(given.count, given.seed, given.ending), 1):
             done = {name: ask(client, given.model, name, question) for name in rows}
@@ -137,7 +142,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--key", default="any", help="a key of the gateway's")
     parser.add_argument("--count", type=int, default=20, help="questions")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--techniques", default=",".join(_TECHNIQUES))
+    parser.add_argument(
+        "--technique", action="append", help="may be repeated; with options: NAME JSON"
+    )
     parser.add_argument("--ending", default="Reply with the number only.")
     return parser.parse_args(arguments)
 
