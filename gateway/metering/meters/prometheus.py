@@ -220,7 +220,7 @@ class PrometheusMeter:
             ("input", usage.input_tokens),
             ("output", usage.output_tokens),
             ("cache_read", usage.cache_read_tokens),
-            ("cache_write", usage.cache_write_tokens),
+            ("cache_write", usage.cache_write_tokens + usage.cache_write_1h_tokens),
             ("reasoning", usage.reasoning_tokens),
         ):
             if count:
