@@ -67,11 +67,11 @@ def _is_anthropic(request: Request) -> bool:
 
 def _openai_row(model: Model) -> JsonObject:
     owner = model.target.provider
-    return {"id": model.target.name, "object": "model", "created": _CREATED, "owned_by": owner}
+    return {"id": model.target.shown, "object": "model", "created": _CREATED, "owned_by": owner}
 
 
 def _anthropic_row(model: Model) -> JsonObject:
-    name = model.target.name
+    name = model.target.shown
     return {
         "type": "model",
         "id": name,

@@ -104,7 +104,7 @@ class LedgerEndpoint:
 def is_bearer(request: Request, token: str) -> bool:
     """Return whether *request* carries *token*, in constant time; nobody carries an empty one."""
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    same = hmac.compare_digest(given.strip().encode(), token.encode())
+    same = hmac.compare_digest(given.strip().encode("latin-1"), token.encode())
     return same and bool(token) and scheme.lower() == "bearer"
 
 
