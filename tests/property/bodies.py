@@ -192,10 +192,10 @@ def put(body: Json, place: Place, value: Json) -> None:
 @st.composite
 def bodies(draw: st.DrawFn, surface: Surface) -> Json:
     """Return a body for *surface* in which up to three things are something else."""
-    body = copy.deepcopy(WHOLE[surface])
-    body["stream"] = draw(st.booleans())
     rare = RARE[surface]
-    body |= {name: rare[name] for name in draw(st.sets(st.sampled_from(sorted(rare)), max_size=2))}
+    more = sorted(draw(st.sets(st.sampled_from(sorted(rare)), max_size=2)))
+    body = copy.deepcopy({**WHOLE[surface], **{name: rare[name] for name in more}})
+    body["stream"] = draw(st.booleans())
     kept = draw(st.sets(st.sampled_from(sorted(body)), min_size=len(body) - 4))
     body = {name: value for name, value in body.items() if name in kept | {"model", "messages"}}
     changed = st.tuples(st.sampled_from(list(places(body))), ANY)

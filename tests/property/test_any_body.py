@@ -91,8 +91,7 @@ def test_what_can_be_read_can_be_sent_to_either_provider(
                 asked if dialect.name == provider.dialect else asked.decoded(), target
             )
             sent = [relayed, provider.encode(asked.decoded(), target)]
-        except RequestRejected as refused:
-            assert refused.message
+        except RequestRejected:
             return
         for one in sent:
             told = strict(one.body)

@@ -91,9 +91,7 @@ def test_every_wish_is_read_from_a_header_and_from_the_body_alike(
 ) -> None:
     wrong = {"params": "{", "run": "", "session": "", "tags": "", "technique": ""}
     value = wrong.get(name, "")
-    by_header = app.post(
-        "/v1/chat/completions", json=ASKED, headers={f"x-lockgate-{name}": value}
-    )
+    by_header = app.post("/v1/chat/completions", json=ASKED, headers={f"x-lockgate-{name}": value})
     wish = {name.replace("-", "_"): value}
     by_body = app.post("/v1/chat/completions", json={**ASKED, "reliability": wish})
 
