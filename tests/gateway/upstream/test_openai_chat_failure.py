@@ -60,6 +60,7 @@ def test_a_picture_for_a_model_that_sees_none_is_the_clients_mistake_whatever_th
     error = failed(500, {"error": {"code": 500, "message": words, "type": "server_error"}})
 
     assert (error.kind, error.retryable, error.message) == ("rejected", False, words)
+    assert error.said.type is None
 
 
 @pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import orjson
@@ -71,6 +72,8 @@ def failure(status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFai
     """Return what an answer with an error *status* means; never raises."""
     said = _said(_parsed(body), status)
     kind, retryable = _classify(said)
+    if status >= 500 and kind in {"rejected", "context_overflow"}:
+        said = replace(said, type=None)  # it blames the host for the client's mistake
     wait = retry_after(headers, datetime.now(UTC).timestamp())
     if wait is None and retryable:
         wait = delay_in(body[:_LARGEST].decode("utf-8", "replace"))
