@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from time import perf_counter
 from types import TracebackType
@@ -68,7 +68,7 @@ class _Metered:
         "usage",
     )
 
-    _events: AsyncGenerator[Event, None]
+    _events: AsyncIterator[Event]
 
     def __init__(self, channel: MeteredChannel, request: Request) -> None:
         self._channel = channel
@@ -83,7 +83,7 @@ class _Metered:
         self.first_s: float | None = None
         self.outcome = ""
 
-    async def __aenter__(self) -> AsyncGenerator[Event, None]:
+    async def __aenter__(self) -> AsyncIterator[Event]:
         try:
             events = await self._call.__aenter__()
         except BaseException as error:
@@ -95,8 +95,8 @@ class _Metered:
             target = self._channel.target
             answering = Answering(target.name, target.provider, target.shown)
             self._channel.ledger.answering = answering
-        self._events = self._watched(events)
-        return self._events
+        self._events = aiter(events)
+        return self
 
     async def __aexit__(
         self,
@@ -105,24 +105,28 @@ class _Metered:
         trace: TracebackType | None,
     ) -> None:
         try:
-            await self._events.aclose()
             await self._call.__aexit__(kind, error, trace)
         finally:
             self._record()
 
-    async def _watched(self, events: AsyncIterator[Event]) -> AsyncGenerator[Event, None]:
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
         try:
-            async for event in events:
-                if isinstance(event, Relayed):
-                    self.begun = True
-                    self.characters += event.characters
-                else:
-                    self._note(event)
-                yield event
+            event = await self._events.__anext__()
+        except StopAsyncIteration:
+            self.outcome = "ok"
+            raise
         except GatewayError as error:
             self._failed(error)
             raise
-        self.outcome = "ok"
+        if isinstance(event, Relayed):
+            self.begun = True
+            self.characters += event.characters
+        else:
+            self._note(event)
+        return event
 
     def _note(self, event: Event) -> None:
         match event:

@@ -6,7 +6,7 @@ they are entered for every call, and that is a third of the gateway's own cost o
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -67,15 +67,18 @@ class _Call:
         "_ended",
         "_events",
         "_failure",
+        "_finished",
         "_first",
+        "_over",
         "_reader",
         "_request",
         "_response",
+        "_spoken",
     )
 
     _response: Response
     _reader: Reader
-    _events: AsyncGenerator[Event, None]
+    _events: Iterator[Event]
 
     def __init__(self, channel: HttpChannel, request: Request) -> None:
         self._channel = channel
@@ -83,9 +86,12 @@ class _Call:
         self._first: list[Event] = []
         self._ended = False
         self._deadline = 0.0
+        self._spoken = True
+        self._finished: Finished | None = None
+        self._over = False
         self._failure: UpstreamFailed | None = None
 
-    async def __aenter__(self) -> AsyncGenerator[Event, None]:
+    async def __aenter__(self) -> AsyncIterator[Event]:
         channel = self._channel
         call = channel.provider.encode(self._request, channel.target)
         self._response = await channel.transport.post(call, channel.patience.first_byte_s)
@@ -95,8 +101,8 @@ class _Call:
         except BaseException:
             self._response.close()
             raise
-        self._events = self._rest()
-        return self._events
+        self._events = iter(self._first)
+        return self
 
     async def __aexit__(
         self,
@@ -104,7 +110,8 @@ class _Call:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._events.aclose()
+        self._over = self._ended = True
+        self._events = iter(())
         self._response.close()
 
     async def _begin(self) -> None:
@@ -131,39 +138,45 @@ class _Call:
                 )
         response.allow_silence(channel.patience.idle_s)
 
-    async def _rest(self) -> AsyncGenerator[Event, None]:
-        """Yield the events; ``Finished`` is held until the connection has been read to its end."""
-        finished: Finished | None = None
-        events: Iterator[Event] | None = iter(self._first)
-        spoken = True
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        """Return the next event; ``Finished`` waits until the connection was read to its end."""
         try:
-            while events is not None:
-                for event in events:
+            while True:
+                for event in self._events:
                     if isinstance(event, Finished):
-                        finished = event
-                    else:
-                        spoken = spoken or not isinstance(event, Relayed) or event.characters > 0
-                        yield event
-                events = None if finished else await self._more(spoken)
-                spoken = False
+                        self._finished = event
+                        break
+                    if not isinstance(event, Relayed) or event.characters:
+                        self._spoken = True
+                    return event
+                if self._finished is not None:
+                    return await self._last(self._finished)
+                self._events = await self._more()
         except UpstreamFailed as error:
             raise StreamBroken(error.message, error.kind, said=error.said) from error
-        if finished is not None:
-            await self._drain()
-            yield finished
 
-    async def _more(self, spoken: bool) -> Iterator[Event] | None:  # noqa: FBT001
-        """Return the events of the next bytes, None after the last.
+    async def _last(self, finished: Finished) -> Finished:
+        if self._over:
+            raise StopAsyncIteration
+        self._over = True
+        await self._drain()
+        return finished
 
-        Comments alone do not keep an answer alive: *spoken* tells whether there was more than
-        that since the last bytes.
+    async def _more(self) -> Iterator[Event]:
+        """Return the events of the next bytes.
+
+        Comments alone do not keep an answer alive: something must have been said.
         """
         if self._failure is not None:
             raise self._failure
         if self._ended:
-            return None
+            raise StopAsyncIteration
         now = monotonic()
-        if spoken:
+        if self._spoken:
+            self._spoken = False
             self._deadline = now + self._channel.patience.idle_s
         elif now > self._deadline:
             raise UpstreamFailed("The provider fell silent in mid-answer.", "timeout")
