@@ -57,11 +57,15 @@ READERS: list[Read] = [iterate_chat, fold_chat, iterate_message, fold_message]
 
 
 def cuts(model: str, end: End) -> Iterator[Answer]:
-    """Yield the stream cut after every event but the last, and in the middle of each."""
+    """Yield the stream cut after every event but the last, and in the middle of each.
+
+    A reset may overtake what was sent before it, so that where it falls in an event says little.
+    """
     every = events(model, TURN)
     for place, event in enumerate(every):
         half = len(event) // 2
-        yield script.sse(*every[:place], event[:half], end=end)
+        if end != "reset":
+            yield script.sse(*every[:place], event[:half], end=end)
         if place < len(every) - 1:
             yield script.sse(*every[: place + 1], end=end)
 
@@ -161,6 +165,30 @@ def test_a_provider_that_falls_silent_raises(scene: Scene, model: str) -> None:
         iterate_chat(scene, model)
     with pytest.raises(anthropic.APIError):
         iterate_message(scene, model)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_deadline_that_passes_inside_a_stream_raises(scene: Scene, model: str) -> None:
+    begun = events(model, Turn(parts=("Hel", "lo.")))[:4]
+    scene.upstream.plays(script.sse(*begun, end="hold"), script.sse(*begun, end="hold"))
+    soon = {"x-lockgate-deadline-ms": "250"}
+
+    with (
+        pytest.raises(openai.APIError, match="within") as chatted,
+        scene.chat.chat.completions.create(
+            model=model, messages=ASKED, stream=True, extra_headers=soon
+        ) as chunks,
+    ):
+        list(chunks)
+    with (
+        pytest.raises(anthropic.APIStatusError) as messaged,
+        scene.messages.messages.create(
+            model=model, max_tokens=9, messages=ASKED, stream=True, extra_headers=soon
+        ) as told,
+    ):
+        list(told)
+
+    assert chatted.value.code == messaged.value.error_code == "deadline_passed"
 
 
 async def test_the_asynchronous_clients_raise_too(scene: Scene) -> None:

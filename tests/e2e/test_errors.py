@@ -6,7 +6,6 @@ import time
 from typing import NamedTuple
 
 import anthropic
-import httpx2
 import openai
 import pytest
 
@@ -274,7 +273,7 @@ def test_a_client_that_gives_up_frees_the_provider(scene: Scene) -> None:
     scene.upstream.plays(whole("oa-model", GREETING).later(5))
 
     with pytest.raises(openai.APITimeoutError):
-        chat(scene, timeout=httpx2.Timeout(0.2))
+        chat(scene, timeout=0.2)
 
     until = time.monotonic() + 2
     while scene.upstream.asked[0].left is None and time.monotonic() < until:

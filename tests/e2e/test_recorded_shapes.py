@@ -13,14 +13,14 @@ from random import Random
 from typing import NamedTuple
 
 import anthropic
-import httpx2
 import openai
 import pytest
 
 from techniques.core.json import Json
 from tests.e2e.conftest import Scene
+from tests.fakes.client import Exchange, request
 from tests.fakes.gateway import KEYS
-from tests.fakes.script import Answer, sse
+from tests.fakes.script import Answer, dumps, sse
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "e2e"
 ASKED: list[Json] = [{"role": "user", "content": "hello"}]
@@ -59,13 +59,11 @@ def cut(name: str, seed: int = 5) -> Answer:
 
 def received(scene: Scene, path: str, **body: Json) -> bytes:
     """Return the bytes of a streamed answer."""
-    answer = httpx2.post(
-        f"{scene.url}{path}",
-        json={"messages": ASKED, "stream": True, **body},
-        headers={"authorization": f"Bearer {KEYS['k1']}", "anthropic-version": "2023-06-01"},
-    )
-    assert answer.status_code == 200, answer.text
-    return answer.content
+    asked = dumps({"messages": ASKED, "stream": True, **body})
+    headers = {"authorization": f"Bearer {KEYS['k1']}", "anthropic-version": "2023-06-01"}
+    answer = Exchange(scene.gateway.port, request(path, asked, headers)).whole()
+    assert answer.status == 200, answer.body
+    return answer.body
 
 
 @pytest.mark.parametrize("name", sorted(set(STREAMS) - USAGE_ELSEWHERE))
