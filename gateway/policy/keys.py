@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Mapping
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from gateway.metering.caps import Caps
 from techniques.core.errors import Unauthenticated
 
+_BLOCK = 64
 _BEARER = re.compile(r"bearer\s+(\S+)\s*", re.IGNORECASE)
 
 
@@ -43,7 +45,7 @@ class KeyRing:
     """All client keys, found by their hash: a look-up tells nothing of a key by its time."""
 
     def __init__(self, secret: str, callers: Iterable[tuple[str, Caller]]) -> None:
-        self._secret = secret.encode()
+        self._keyed = _Keyed(secret.encode())
         self._callers = {
             bytes.fromhex(hashed.removeprefix("hmac-sha256:")): caller for hashed, caller in callers
         }
@@ -60,10 +62,30 @@ class KeyRing:
                 "No API key was given: send it as 'Authorization: Bearer KEY' or 'x-api-key: KEY'.",
                 code="missing_api_key",
             )
-        caller = self._callers.get(hmac.digest(self._secret, key.encode("latin-1"), "sha256"))
+        caller = self._callers.get(self._keyed.digest(key.encode("latin-1")))
         if caller is None:
             raise Unauthenticated("This API key is not valid.")
         return caller
+
+
+class _Keyed:
+    """HMAC-SHA-256 with one secret, set up once: ``hmac.digest`` does that for each message anew.
+
+    Source: RFC 2104, section 4.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        if len(secret) > _BLOCK:
+            secret = hashlib.sha256(secret).digest()
+        block = secret.ljust(_BLOCK, b"\0")
+        self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in block))
+        self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in block))
+
+    def digest(self, message: bytes) -> bytes:
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(message)
+        outer.update(inner.digest())
+        return outer.digest()
 
 
 class OpenDoor:

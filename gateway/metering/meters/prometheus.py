@@ -6,6 +6,8 @@ with ``lockgate_``.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter as Tally
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -22,7 +24,19 @@ from gateway.metering.ledger import (
 )
 from techniques.core.events import Warned
 
-MetricT = TypeVar("MetricT", Counter, Gauge, Histogram)
+
+class BatchHistogram(Histogram):
+    """A histogram that takes many values at the price of one."""
+
+    def observe_all(self, amounts: Sequence[float]) -> None:
+        """Do as ``observe`` does for each of *amounts*."""
+        places = Tally(bisect_left(self._upper_bounds, amount) for amount in amounts)
+        for place, count in places.items():
+            self._buckets[place].inc(count)
+        self._sum.inc(sum(amounts))
+
+
+MetricT = TypeVar("MetricT", Counter, Gauge, BatchHistogram)
 
 _SECONDS: Final = tuple(0.01 * 2**power for power in range(14))
 _FIRST: Final = (
@@ -79,35 +93,35 @@ class PrometheusMeter:
             registry=registry,
             multiprocess_mode="livesum",
         )
-        self._duration = Histogram(
+        self._duration = BatchHistogram(
             "gen_ai_server_request_duration_seconds",
             "From a request's arrival to the end of its answer.",
             ("gen_ai_request_model", "technique", "error_type"),
             buckets=_SECONDS,
             registry=registry,
         )
-        self._first = Histogram(
+        self._first = BatchHistogram(
             "gen_ai_server_time_to_first_token_seconds",
             "From a request's arrival to the first content of its answer.",
             ("gen_ai_request_model", "technique"),
             buckets=_FIRST,
             registry=registry,
         )
-        self._overhead = Histogram(
+        self._overhead = BatchHistogram(
             "lockgate_overhead_seconds",
             "Time of the gateway's own before a call goes out, by phase.",
             ("phase",),
             buckets=_OVERHEAD,
             registry=registry,
         )
-        self._call_seconds = Histogram(
+        self._call_seconds = BatchHistogram(
             "gen_ai_client_operation_duration_seconds",
             "One upstream call, from sending it to the end of its answer.",
             (*_CALL, "error_type"),
             buckets=_SECONDS,
             registry=registry,
         )
-        self._token_usage = Histogram(
+        self._token_usage = BatchHistogram(
             "gen_ai_client_token_usage",
             "Tokens of one upstream call.",
             (*_CALL, "gen_ai_token_type"),
@@ -156,13 +170,13 @@ class PrometheusMeter:
             ("dialect",),
             registry=registry,
         )
-        self._cancel = Histogram(
+        self._cancel = BatchHistogram(
             "lockgate_cancel_seconds",
             "From a client's leaving to everything of its request being closed.",
             registry=registry,
             buckets=_OVERHEAD,
         )
-        self._technique_calls = Histogram(
+        self._technique_calls = BatchHistogram(
             "lockgate_technique_calls",
             "Upstream calls of one run of a technique.",
             ("technique",),
@@ -173,9 +187,8 @@ class PrometheusMeter:
             "lockgate_warnings", "Warnings by code.", ("code",), registry=registry
         )
         self._child: Any = lru_cache(4096)(_child)
-        self._decode_seconds = self._overhead.labels("decode").observe
-        self._plan_seconds = self._overhead.labels("plan").observe
         self._sums: defaultdict[Counter | Gauge, float] = defaultdict(float)
+        self._amounts: defaultdict[BatchHistogram, list[float]] = defaultdict(list)
         for dialect in ("openai_chat", "anthropic"):
             self._in_flight.labels(dialect)
             for model in (*models, ""):
@@ -183,7 +196,7 @@ class PrometheusMeter:
                     self._requests.labels(dialect, model, "none", outcome)
 
     def __call__(self, facts: Sequence[Fact]) -> None:
-        """Count *facts*: what only adds up is summed first, and counted once."""
+        """Count *facts*: what adds up is summed first, and counted once."""
         try:
             for fact in facts:
                 self._count(fact)
@@ -191,6 +204,9 @@ class PrometheusMeter:
             sums, self._sums = self._sums, defaultdict(float)
             for child, amount in sums.items():
                 child.inc(amount)
+            amounts, self._amounts = self._amounts, defaultdict(list)
+            for histogram, several in amounts.items():
+                histogram.observe_all(several)
 
     def _count(self, fact: Fact) -> None:
         match fact:
@@ -208,14 +224,17 @@ class PrometheusMeter:
     def _add(self, amount: float, metric: Counter | Gauge, *labels: str) -> None:
         self._sums[self._child(metric, *labels)] += amount
 
+    def _observe(self, amount: float, metric: BatchHistogram, *labels: str) -> None:
+        self._amounts[self._child(metric, *labels)].append(amount)
+
     def _call(self, fact: CallFinished) -> None:
         model, provider, usage = fact.model, fact.provider, fact.usage
         failed = "" if fact.outcome == "ok" else fact.outcome
         self._add(1, self._attempts, model, provider, fact.outcome)
-        self._child(self._call_seconds, model, provider, failed).observe(fact.seconds)
+        self._observe(fact.seconds, self._call_seconds, model, provider, failed)
         if usage.total_tokens:
-            self._child(self._token_usage, model, provider, "input").observe(usage.input_tokens)
-            self._child(self._token_usage, model, provider, "output").observe(usage.output_tokens)
+            self._observe(usage.input_tokens, self._token_usage, model, provider, "input")
+            self._observe(usage.output_tokens, self._token_usage, model, provider, "output")
         for kind, count in (
             ("input", usage.input_tokens),
             ("output", usage.output_tokens),
@@ -235,18 +254,18 @@ class PrometheusMeter:
         self._add(-1, self._in_flight, fact.dialect)
         self._add(1, self._requests, fact.dialect, fact.model, fact.technique, fact.outcome)
         failed = "" if fact.outcome == "success" else fact.outcome
-        self._child(self._duration, fact.model, fact.technique, failed).observe(fact.seconds)
+        self._observe(fact.seconds, self._duration, fact.model, fact.technique, failed)
         if fact.begun_s is not None:
-            self._child(self._first, fact.model, fact.technique).observe(fact.begun_s)
-        self._decode_seconds(fact.decode_s)
-        self._plan_seconds(fact.plan_s)
+            self._observe(fact.begun_s, self._first, fact.model, fact.technique)
+        self._observe(fact.decode_s, self._overhead, "decode")
+        self._observe(fact.plan_s, self._overhead, "plan")
         if fact.technique != "none":
-            self._child(self._technique_calls, fact.technique).observe(len(fact.rows))
+            self._observe(len(fact.rows), self._technique_calls, fact.technique)
         if fact.outcome == "truncated":
             self._add(1, self._truncated, fact.dialect)
         if fact.cancel_s is not None:
             self._add(1, self._disconnects, fact.dialect)
-            self._cancel.observe(fact.cancel_s)
+            self._amounts[self._cancel].append(fact.cancel_s)
 
 
 def _child(metric: MetricT, *labels: str) -> MetricT:
