@@ -146,6 +146,7 @@ def said(model: str, status: int, words: str, kind: str, headers: Json = None) -
 CHAT_CLASS: dict[int, type[openai.APIStatusError]] = {
     400: openai.BadRequestError,
     404: openai.NotFoundError,
+    409: openai.ConflictError,
     429: openai.RateLimitError,
     502: openai.InternalServerError,
     503: openai.InternalServerError,
@@ -153,6 +154,7 @@ CHAT_CLASS: dict[int, type[openai.APIStatusError]] = {
 MESSAGE_CLASS: dict[int, type[anthropic.APIStatusError]] = {
     400: anthropic.BadRequestError,
     404: anthropic.NotFoundError,
+    409: anthropic.ConflictError,
     429: anthropic.RateLimitError,
     502: anthropic.InternalServerError,
     529: anthropic.OverloadedError,
@@ -160,6 +162,7 @@ MESSAGE_CLASS: dict[int, type[anthropic.APIStatusError]] = {
 FAILED = [
     (400, "invalid_request_error", (400, 400)),
     (404, "not_found_error", (404, 404)),
+    (409, "conflict_error", (409, 409)),
     (429, "rate_limit_error", (429, 429)),
     (500, "api_error", (502, 502)),
     (502, "api_error", (502, 502)),

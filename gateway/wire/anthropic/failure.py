@@ -104,5 +104,5 @@ def _upstream_class(error: UpstreamFailed) -> int:
         case "rejected" | "context_overflow":
             status = error.said.status
             return status if status in _PASSED_ON else 400
-        case _:
-            return 502
+        case _:  # a conflict may be over when the call is made again
+            return 409 if error.said.status == 409 else 502

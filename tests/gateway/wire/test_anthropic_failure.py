@@ -46,6 +46,7 @@ def upstream(kind: FailureKind, status: int | None = None) -> UpstreamFailed:
         (upstream("timeout"), 504, "timeout_error"),
         (upstream("transport"), 502, "api_error"),
         (upstream("server", 500), 502, "api_error"),
+        (upstream("server", 409), 409, "invalid_request_error"),
         (upstream("invalid_answer"), 502, "api_error"),
         (upstream("rejected", 400), 400, "invalid_request_error"),
         (upstream("rejected", 403), 403, "permission_error"),
