@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Final, NoReturn
 
 import anyio
+import orjson
 import typer
 
 from gateway import serving
@@ -68,7 +69,8 @@ def new(name: Annotated[str, typer.Argument()] = "default") -> None:
         typer.echo(f"export LOCKGATE_KEY_SECRET={secret}\n")
     key = f"lg-{dice.token_urlsafe(32)}"
     typer.echo(f"{key}\n\nKeep it: it is not shown again. Add this to the configuration:\n")
-    typer.echo(f'keys:\n  - {{name: {name}, hash: "{digest(secret, key)}"}}')
+    quoted = orjson.dumps(name).decode()  # any name is so one of YAML's, too
+    typer.echo(f'keys:\n  - {{name: {quoted}, hash: "{digest(secret, key)}"}}')
 
 
 @main.command()

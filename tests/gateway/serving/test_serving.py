@@ -1,0 +1,153 @@
+"""The gateway as a process: how it starts, and how it stops."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import orjson
+import pytest
+
+from gateway.config import Config
+from gateway.pastes import pastes
+from techniques.core.json import Json
+from tests.fakes.client import CutOff, Exchange, Reply, request
+from tests.fakes.gateway import Gateway
+from tests.fakes.script import begin, sse, text
+from tests.fakes.upstream import ScriptedUpstream
+
+pytestmark = pytest.mark.timeout(30)
+ASKED = [{"role": "user", "content": "What is 17 * 23?"}]
+
+
+def settings(speed: float = 0, **server: Json) -> dict[str, Json]:
+    """Return a configuration over a simulation that answers at *speed* times its own pace."""
+    return {
+        "server": {"port": 0, **server},
+        "providers": {"p": {"dialect": "openai_chat", "simulated": {"speed": speed}}},
+        "models": [{"name": "small", "provider": "p", "model": "sim-small"}],
+    }
+
+
+def asked(gateway: Gateway, **fields: Json) -> Exchange:
+    body = orjson.dumps({"model": "small", "messages": ASKED, **fields})
+    headers = {"content-type": "application/json"}
+    return Exchange(gateway.port, request("/v1/chat/completions", body, headers))
+
+
+def within(seconds: float, met: Callable[[], bool]) -> bool:
+    until = time.monotonic() + seconds
+    while not met():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def total(page: Reply) -> float:
+    """Return how many requests succeeded by the metrics on *page*."""
+    lines = page.body.decode().splitlines()
+    counted = [line for line in lines if line.startswith("lockgate_requests_total{")]
+    return sum(float(line.rpartition(" ")[2]) for line in counted if 'outcome="success"' in line)
+
+
+def test_it_answers_at_its_address_and_told_to_stop_it_lets_an_open_answer_end(
+    tmp_path: Path,
+) -> None:
+    with Gateway(tmp_path, settings(speed=1, drain_s=10)) as gateway:
+        answer = asked(gateway).whole()
+        with asked(gateway, stream=True) as exchange:
+            events = exchange.events()
+            first = next(events)
+            gateway.process.send_signal(signal.SIGTERM)
+            rest = list(events)
+        code = gateway.stop()
+
+    assert f"listening on http://127.0.0.1:{gateway.port}\n" in gateway.log
+    assert f"curl http://127.0.0.1:{gateway.port}/v1/chat/completions" in gateway.log
+    assert "391" in answer.json["choices"][0]["message"]["content"]
+    assert first.data
+    assert rest[-1].data == "[DONE]"
+    assert code == 0
+    assert "Traceback" not in gateway.log
+    lines = [line for line in gateway.log.splitlines() if "request.finished" in line]
+    assert [orjson.loads(line)["outcome"] for line in lines] == ["success", "success"]
+    assert "17 * 23" not in "".join(lines)
+
+
+def test_told_to_stop_it_waits_no_longer_than_it_may(tmp_path: Path) -> None:
+    with ScriptedUpstream() as upstream:
+        upstream.plays(sse(begin(), text("so far"), end="hold"))
+        config = settings(drain_s=0)
+        url = f"http://127.0.0.1:{upstream.port}"
+        config["providers"]["p"] = {
+            "dialect": "openai_chat",
+            "base_url": url,
+            "allow_private": True,
+        }
+        with Gateway(tmp_path, config) as gateway, asked(gateway, stream=True) as exchange:
+            started = time.monotonic()
+            gateway.process.send_signal(signal.SIGTERM)
+            code = gateway.process.wait(10)
+            took = time.monotonic() - started
+            with suppress(CutOff):
+                assert all(event.data != "[DONE]" for event in exchange.events())
+
+    assert took < 5
+    assert code == 0
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        (tmp_path / "c.yaml").write_bytes(orjson.dumps(settings(port=port)))
+        command = [sys.executable, "-m", "gateway.cli", "serve", "-c", str(tmp_path / "c.yaml")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert line == f"error: server: Address already in use: {port}"
+    assert "Traceback" not in done.stderr
+
+
+def test_the_metrics_of_two_workers_add_up(tmp_path: Path) -> None:
+    with Gateway(tmp_path, settings(workers=2)) as gateway:
+        for _ in range(12):
+            assert asked(gateway).whole().status == 200
+
+        assert within(3, lambda: total(gateway.get("/metrics")) == 12)
+        assert len(gateway.workers()) == 2
+        code = gateway.stop()
+
+    assert code == 0
+    assert "Traceback" not in gateway.log
+
+
+@pytest.mark.parametrize(
+    ("models", "keyed", "model"),
+    [
+        ([{"name": "any-*", "provider": "p"}, {"name": "m", "provider": "p"}], False, "m"),
+        ([{"name": "any-*", "provider": "p"}], True, "any-MODEL"),
+    ],
+)
+def test_what_can_be_pasted_fits_the_configuration(
+    models: Json,
+    keyed: bool,  # noqa: FBT001
+    model: str,
+) -> None:
+    keys = [{"name": "k", "hash": "hmac-sha256:" + "0" * 64}] if keyed else []
+    config = Config.model_validate({**settings(), "models": models, "keys": keys})
+
+    pasted = pastes("http://127.0.0.1:1", config)
+
+    assert pasted.count(f'"{model}"') == 3
+    assert ("Bearer YOUR_KEY" in pasted) is keyed
