@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from time import monotonic
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -50,7 +51,7 @@ class CountTokensEndpoint:
 
     async def _asked(self, call: Call, model: Model, headers: Mapping[str, str]) -> int:
         sent = count_tokens_call(call.relay, model.target, forwarded(headers, _ANTHROPIC))
-        response = await model.channel.transport.post(sent, _WAIT_S)
+        response = await model.channel.transport.post(sent, monotonic() + _WAIT_S)
         try:
             body = bytearray()
             while len(body) < _MOST_BYTES and (chunk := await response.read()):

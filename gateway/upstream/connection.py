@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Callable
-from math import inf
-from time import monotonic
 from typing import Final, Protocol, cast
 
 import httptools
@@ -165,7 +163,6 @@ class Answer:
     """
 
     __slots__ = (
-        "_allowed_s",
         "_error",
         "_loop",
         "_over",
@@ -182,15 +179,14 @@ class Answer:
     )
 
     def __init__(
-        self, connection: Connection, silence_s: float, over: Callable[[Answer], None]
+        self, connection: Connection, until: float, over: Callable[[Answer], None]
     ) -> None:
         self.connection = connection
         self.status = 0
         self.headers: dict[str, str] = {}
         self.complete = False
         self.size = 0
-        self.due = inf
-        self._allowed_s = silence_s
+        self.due = until
         self._over: Callable[[Answer], None] | None = over
         self._parts: list[bytes] = []
         self._error: UpstreamFailed | None = None
@@ -226,9 +222,9 @@ class Answer:
         self.size = 0
         return data
 
-    def allow_silence(self, seconds: float) -> None:
-        """Let at most *seconds* pass without a byte from now on."""
-        self._allowed_s = seconds
+    def wait_until(self, moment: float) -> None:
+        """Wait for bytes until *moment* and no longer; see ``Response.wait_until``."""
+        self.due = moment
 
     def close(self) -> None:
         """End the call."""
@@ -268,21 +264,22 @@ class Answer:
         self._error = self._error or error
         self.wake()
 
+    @property
+    def waits(self) -> bool:
+        """Whether someone waits for bytes."""
+        return self._waiter is not None
+
     def expire(self) -> None:
         """End a wait that has lasted too long."""
-        self.due = inf
         self.fail(UpstreamFailed("The provider fell silent.", "timeout", retryable=True))
 
     def wake(self) -> None:
         """Let whoever waits look again."""
         waiter, self._waiter = self._waiter, None
-        if waiter is not None:
-            self.due = inf
-            if not waiter.done():
-                waiter.set_result(None)
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     def _more(self) -> asyncio.Future[None]:
-        self.due = monotonic() + self._allowed_s
         self._waiter = waiter = self._loop.create_future()
         return waiter
 

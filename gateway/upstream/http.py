@@ -94,7 +94,8 @@ class _Call:
     async def __aenter__(self) -> AsyncIterator[Event]:
         channel = self._channel
         call = channel.provider.encode(self._request, channel.target)
-        self._response = await channel.transport.post(call, channel.patience.first_byte_s)
+        self._deadline = monotonic() + channel.patience.first_byte_s
+        self._response = await channel.transport.post(call, self._deadline)
         self._first.extend(call.warnings)
         try:
             await self._begin()
@@ -121,7 +122,6 @@ class _Call:
         channel, response = self._channel, self._response
         streamed = response.headers.get("content-type", "").startswith("text/event-stream")
         self._reader = channel.provider.reader(self._request, channel.target, streamed=streamed)
-        deadline = monotonic() + channel.patience.first_byte_s
         begun = False
         while not begun:
             try:
@@ -132,11 +132,10 @@ class _Call:
                 if not begun:
                     raise
                 self._failure = error  # it has its turn after what came before it
-            if not begun and monotonic() > deadline:
+            if not begun and monotonic() > self._deadline:
                 raise UpstreamFailed(
                     "The provider did not begin to answer in time.", "timeout", retryable=True
                 )
-        response.allow_silence(channel.patience.idle_s)
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self
@@ -178,6 +177,7 @@ class _Call:
         if self._spoken:
             self._spoken = False
             self._deadline = now + self._channel.patience.idle_s
+            self._response.wait_until(self._deadline)
         elif now > self._deadline:
             raise UpstreamFailed("The provider fell silent in mid-answer.", "timeout")
         return self._read(await self._response.read())
@@ -190,8 +190,8 @@ class _Call:
 
     async def _drain(self) -> None:
         """Read what is left, so that the connection can be used again; but not for long."""
-        self._response.allow_silence(_LINGER_S)
         until = monotonic() + _LINGER_S
+        self._response.wait_until(until)
         while not self._ended and monotonic() < until:
             try:
                 self._ended = not await self._response.read()
@@ -201,10 +201,13 @@ class _Call:
     async def _refusal(self) -> UpstreamFailed:
         """Return what the status means; the provider's words for it are read if they come soon."""
         response = self._response
-        response.allow_silence(min(_WORDS_S, self._channel.patience.first_byte_s))
+        until = min(monotonic() + _WORDS_S, self._deadline)
+        response.wait_until(until)
         body = bytearray()
         with suppress(UpstreamFailed):
-            while len(body) < _ERROR_BODY and (chunk := await response.read()):
+            while len(body) < _ERROR_BODY and monotonic() < until:
+                if not (chunk := await response.read()):
+                    break
                 body += chunk
         said = bytes(body[:_ERROR_BODY])
         return self._channel.provider.failure(response.status, response.headers, said)

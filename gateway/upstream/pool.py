@@ -69,16 +69,18 @@ class PooledTransport:
         self._slots = anyio.Semaphore(endpoint.pool) if endpoint.pool else None
         self._silence = SilenceWatch()
 
-    async def post(self, call: HttpCall, silence_s: float) -> Answer:
+    async def post(self, call: HttpCall, until: float) -> Answer:
         """Send *call*; see ``Transport.post``."""
         if self._slots is not None:
-            await self._slot(silence_s)
+            await self._slot(until - monotonic())
         try:
-            connection = self._kept() or await self._connected(min(silence_s, self._connect_s))
+            connection = self._kept() or await self._connected(
+                min(until - monotonic(), self._connect_s)
+            )
         except BaseException:
             self._free()
             raise
-        answer = Answer(connection, silence_s, self._over)
+        answer = Answer(connection, until, self._over)
         self._silence.watch(answer)
         try:
             head = b"%b%d\r\n\r\n" % (self._head(call), len(call.body))

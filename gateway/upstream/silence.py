@@ -1,7 +1,7 @@
 """Ends waits in which nothing happened for too long, with one coarse timer for all of them.
 
-A timer of its own for every read would cost a stream more than passing its bytes on. Here a read
-only notes when it is due, and a sweep every tenth of a second looks for what is overdue; a wait so
+A timer of its own for every read would cost a stream more than passing its bytes on. Here a reader
+notes until when it waits, and a sweep every tenth of a second looks for what is overdue; a wait so
 ends up to that much late.
 """
 
@@ -15,9 +15,14 @@ _SWEEP_S: Final = 0.1
 
 
 class Waiting(Protocol):
-    """Something that waits again and again. ``due``: when it has waited too long (monotonic)."""
+    """Something that waits again and again. ``due``: when that is too long (monotonic)."""
 
     due: float
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits now: a slow reader is no silence."""
+        ...
 
     def expire(self) -> None:
         """End the wait that is overdue."""
@@ -45,7 +50,7 @@ class SilenceWatch:
     def _sweep(self) -> None:
         now = monotonic()
         for waiting in self._watched:
-            if now >= waiting.due:
+            if now >= waiting.due and waiting.waits:
                 waiting.expire()
         self._sweeping = bool(self._watched)
         if self._sweeping:

@@ -30,8 +30,11 @@ class Response(Protocol):
         """
         ...
 
-    def allow_silence(self, seconds: float) -> None:
-        """Let at most *seconds* pass without a byte from now on."""
+    def wait_until(self, moment: float) -> None:
+        """Wait for bytes until *moment* (of ``time.monotonic``) and no longer, whatever comes.
+
+        Bytes alone move nothing: only who reads them knows whether something was said.
+        """
         ...
 
     def close(self) -> None:
@@ -42,10 +45,10 @@ class Response(Protocol):
 class Transport(Protocol):
     """Carries calls to one account."""
 
-    async def post(self, call: HttpCall, silence_s: float) -> Response:
+    async def post(self, call: HttpCall, until: float) -> Response:
         """Send *call* and return its answer when the head has come.
 
-        At most *silence_s* seconds may pass without a byte.
+        It is waited for until *until* (of ``time.monotonic``), see ``Response.wait_until``.
 
         Raises:
             UpstreamFailed: Of kind ``transport`` or ``timeout``; retryable.

@@ -101,7 +101,7 @@ def read(raw: bytes) -> Asked:
         stops=_stops(body.get("stop")),
         top_logprobs=(_whole(body, "top_logprobs", 0, 20) or 0) if logprobs else None,
         tools=tuple(_tools(body)),
-        tool_choice=body.get("tool_choice"),
+        tool_choice=_choice(body.get("tool_choice")),
         parallel=body.get("parallel_tool_calls") is not False,
         response_format=_format(body),
     )
@@ -191,10 +191,15 @@ def _tools(body: JsonObject) -> list[JsonObject]:
     return functions
 
 
+def _choice(choice: Json) -> Json:
+    if isinstance(choice, dict):
+        _dict(choice, "function")
+    return choice
+
+
 def _format(body: JsonObject) -> JsonObject:
     wanted = _dict(body, "response_format")
-    if wanted.get("type") == "json_schema":
-        _check_schema(_dict(wanted, "json_schema").get("schema"), "response_format")
+    _check_schema(_dict(wanted, "json_schema").get("schema"), "response_format")
     return wanted
 
 

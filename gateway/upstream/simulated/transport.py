@@ -59,7 +59,7 @@ class SimulatedResponse:
         await _sleep(tokens * self._pause)
         return frame
 
-    def allow_silence(self, seconds: float) -> None:
+    def wait_until(self, moment: float) -> None:
         """Do nothing: a simulation is never silent for long."""
 
     def close(self) -> None:
@@ -82,9 +82,9 @@ class SimulatedTransport:
         self._limits = Limits(self._simulation, self._utc_now)
         self._calls = 0
 
-    async def post(self, call: HttpCall, silence_s: float) -> SimulatedResponse:
+    async def post(self, call: HttpCall, until: float) -> SimulatedResponse:
         """Answer *call*; it is never silent for long."""
-        del silence_s
+        del until
         await anyio.lowlevel.checkpoint()
         self._calls += 1
         try:

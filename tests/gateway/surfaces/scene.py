@@ -58,7 +58,7 @@ class Played:
             await anyio.sleep(step)
         return b""
 
-    def allow_silence(self, seconds: float) -> None:
+    def wait_until(self, moment: float) -> None:
         pass
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ class Upstream:
     calls: list[HttpCall] = field(default_factory=list)
     given: list[Played] = field(default_factory=list)
 
-    async def post(self, call: HttpCall, silence_s: float) -> Played:
+    async def post(self, call: HttpCall, until: float) -> Played:
         self.calls.append(call)
         answer = self.answers.pop(0)
         self.given.append(answer)
