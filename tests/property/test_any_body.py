@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,7 +23,7 @@ from tests.fakes.client import strict
 from tests.property.bodies import ANY, CHAT, MESSAGES, WHOLE, Surface, bodies
 
 MANY = settings(
-    max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    max_examples=50, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
 SURFACES: tuple[Surface, ...] = ("/v1/chat/completions", "/v1/messages")
 
@@ -66,6 +68,34 @@ def test_any_json_and_any_bytes_are_answered_or_refused(app: TestClient, path: s
         assert 400 <= answered(app, path, body) < 500
 
     holds()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "pattern": "(("},
+        {"type": "number", "minimum": 1e308, "maximum": -1e308},
+        {"type": "integer", "minimum": 2**70},
+        {"type": "number", "minimum": 1e308, "multipleOf": 1e-5},
+        {"$ref": "#"},
+        {"$ref": "#/x/y", "x": [1]},
+        {"type": "array", "minItems": 1e9},
+        {"enum": []},
+    ],
+)
+def test_a_schema_that_cannot_be_filled_breaks_nothing(app: TestClient, schema: Json) -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    asked = {"model": "sim-small", "messages": CHAT["messages"][-1:]}
+
+    for more in ({"response_format": form}, {"tools": [tool], "tool_choice": "required"}):
+        answered(app, "/v1/chat/completions", json.dumps({**asked, **more}).encode())
+
+
+def test_a_choice_of_tools_without_a_function_is_refused(app: TestClient) -> None:
+    odd = {**CHAT, "tool_choice": {"type": "function", "function": True}}
+
+    assert answered(app, "/v1/chat/completions", orjson.dumps(odd)) == 400
 
 
 @pytest.mark.timeout(60)

@@ -29,7 +29,7 @@ PROVIDERS: dict[str, Provider] = {"oa-model": OpenAIProvider(), "an-model": Anth
 DIALECTS: dict[str, Dialect] = {"oa-model": OpenAIChat(), "an-model": AnthropicMessages()}
 TARGET = Target("fast", "p", "real")
 SUMMARY = Summary(Usage(input_tokens=12, output_tokens=4), 1, None, "unknown")
-MANY = settings(max_examples=120, deadline=None, derandomize=True)
+MANY = settings(max_examples=50, deadline=None, derandomize=True)
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 ARGUMENTS = st.dictionaries(TEXT, TEXT | st.integers(0, 99) | st.none(), max_size=3)

@@ -59,7 +59,7 @@ def test_wishes_are_granted_or_named(
     body: Json = {**ASKED, "max_tokens": 200, "stream": streamed}
 
     @settings(
-        max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+        max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
     )
     @given(wishes())
     def holds(chosen: dict[str, str]) -> None:

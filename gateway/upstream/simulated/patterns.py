@@ -16,7 +16,10 @@ _CANDIDATES: Final = ("A", "a", "7", "-", "_", " ", ".", "x", "Z", "#")
 def sample(pattern: str) -> str | None:
     """Return a text that *pattern* matches, None if none was found."""
     text = _Writer(pattern).whole()
-    return text if jsonschema_rs.is_valid({"pattern": pattern}, text) else None
+    try:
+        return text if jsonschema_rs.is_valid({"pattern": pattern}, text) else None
+    except jsonschema_rs.ValidationError:  # it is no pattern
+        return None
 
 
 class _Writer:

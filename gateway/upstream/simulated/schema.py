@@ -17,6 +17,7 @@ Suggest = Callable[[str, JsonObject], list[Json]]
 
 _DEEP: Final = 6
 _DEEPEST: Final = 40  # no finite instance is that deep
+_EXACT: Final = 2**53
 _MOST: Final = 1000  # items, letters
 _FORMATS: Final = {
     "date": "2024-05-17",
@@ -175,9 +176,11 @@ def _number(schema: JsonObject, *, whole: bool) -> float:
     if below is not None:
         high = min(high, below - gap if step else _between(max(low, above or -math.inf), below))
     value: float = min(max(1, low), high)
-    if step:
+    if step and abs(value) < _EXACT * step:
         value = math.ceil(value / step) * step
         value = value if value <= high else math.floor(high / step) * step
+    if abs(value) >= _EXACT:  # JSON writers know no longer integers
+        return float(value)
     return int(value) if whole or value == int(value) else value
 
 
