@@ -205,7 +205,8 @@ def _pipeline(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) -
     )
     upstream = config.upstream
     return Pipeline(
-        Planner(catalogue, cards, defaults, Engine(config.router.type)),
+        # the other types are read, without effect as yet: see ``Config.without_effect``
+        Planner(catalogue, cards, defaults, Engine("fixed")),
         RetryPolicy(upstream.retries, upstream.backoff_s, upstream.max_wait_s),
     )
 

@@ -7,7 +7,13 @@ from gateway.channels.fallback import FallbackChannel
 from gateway.metering.caps import Caps, RunAllowance
 from gateway.metering.ledger import Ledger
 from techniques.core.channel import Member, ask
-from techniques.core.errors import FailureKind, RequestRejected, StreamBroken, UpstreamFailed
+from techniques.core.errors import (
+    CapReached,
+    FailureKind,
+    RequestRejected,
+    StreamBroken,
+    UpstreamFailed,
+)
 from techniques.core.reply import replied
 from techniques.core.request import Request
 from techniques.testing import Line, ScriptedChannel
@@ -98,3 +104,12 @@ async def test_when_the_caps_leave_no_further_call_the_providers_failure_is_rais
         await ask(FallbackChannel(members, Moves()), QUESTION)
 
     assert len(channel.asked) == 1
+
+
+async def test_when_the_caps_leave_no_call_at_all_they_are_the_failure() -> None:
+    allowance = RunAllowance(Caps(max_calls=1), Ledger())
+    allowance.take()
+    capped = CappedChannel(ScriptedChannel([]), allowance)
+    members = [Member("0", "a", capped), Member("1", "b", capped)]
+    with pytest.raises(CapReached):
+        await ask(FallbackChannel(members, Moves()), QUESTION)

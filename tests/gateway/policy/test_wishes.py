@@ -96,6 +96,14 @@ def test_a_header_wins_over_the_body(name: str) -> None:
     assert getattr(wishes, field(name)) == GOOD[name][2]
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("1", True), ("true", True), (1, True), ("0", False), ("false", False), (False, False)],
+)
+def test_strictness_is_said_in_several_ways(*, said: Json, meant: bool) -> None:
+    assert read({}, {"strict": said}).strict is meant
+
+
 def test_headers_and_the_body_add_up() -> None:
     wishes = read({f"{PREFIX}judge": "a"}, {"critic": "b", "max_calls": 3})
 
