@@ -197,7 +197,7 @@ async def test_a_bug_in_mid_stream_is_an_outcome_too() -> None:
         client = await stage.serve(chat(stream=True))
 
     assert client.status == 200
-    assert not client.complete
+    assert b'"internal_error"' in client.content
     assert b"secret detail" not in client.content
     assert b"[DONE]" not in client.content
     assert stage.finished.outcome == "internal_error"
