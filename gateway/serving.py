@@ -22,6 +22,7 @@ from uvicorn.supervisors import Multiprocess
 from gateway.app import App
 from gateway.config import Config, Secrets, hand_down, handed_down, load, secrets
 from gateway.pastes import pastes
+from gateway.protocol import Protocol
 from gateway.wiring import Parts, running
 
 _BACKLOG = 4096
@@ -106,18 +107,26 @@ def set_up_logging() -> None:
     """Log to stderr: JSON lines, or for a person at a terminal readable ones."""
     person = sys.stderr.isatty()
     renderer = structlog.dev.ConsoleRenderer() if person else structlog.processors.JSONRenderer()
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso"),
+        structlog.processors.format_exc_info,
+    ]
     structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso"),
-            structlog.processors.format_exc_info,
-            renderer,
-        ],
+        processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    libraries = logging.StreamHandler(sys.stderr)
+    libraries.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    logging.basicConfig(level=logging.WARNING, handlers=[libraries], force=True)
 
 
 def _serve_many(config: Config, path: Path | None, listening: socket.socket) -> None:
@@ -133,7 +142,8 @@ def _uvicorn(config: Config, application: App | str, workers: int = 1) -> uvicor
         factory=isinstance(application, str),
         workers=workers,
         loop="auto",
-        http="httptools",
+        http=Protocol,
+        log_config=None,
         ws="none",
         proxy_headers=False,
         date_header=False,

@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Final
+
+_MOST: Final = 2**40
+"""More tokens than any call can have: a count beyond is a fault of the provider's."""
+
+
+def counted(value: Any) -> int:
+    """Return the token count that a provider's *value* is, 0 if it is none that can be."""
+    if type(value) is int:
+        return value if 0 < value <= _MOST else 0
+    if isinstance(value, float) and isfinite(value):
+        return counted(int(value))
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

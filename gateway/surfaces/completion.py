@@ -148,17 +148,20 @@ class CompletionEndpoint:
     async def _end(self, visit: _Visit, send: Send) -> None:
         """Send the failure, if one is left to send, and write down how it all ended."""
         exchange = visit.exchange
-        if visit.error is not None:
-            visit.status = await self._fail(visit, visit.error, send)
-        elif exchange is not None:
-            visit.error = exchange.failure
-            visit.status = exchange.status or _LEFT
-        else:
-            visit.status = _LEFT
-        visit.ledger.record(_finished(visit, self._dialect.name))
+        try:
+            if visit.error is not None:
+                visit.status = await self._fail(visit, visit.error, send)
+            elif exchange is not None:
+                visit.error = exchange.failure
+                visit.status = exchange.status or _LEFT
+            else:
+                visit.status = _LEFT
+        finally:
+            visit.ledger.record(_finished(visit, self._dialect.name))
 
     async def _fail(self, visit: _Visit, error: GatewayError, send: Send) -> int:
         if visit.exchange is not None and visit.exchange.status is not None:
+            await visit.exchange.break_off(error)
             return visit.exchange.status  # too late for another
         failure = self._dialect.failure(error)
         headers = [

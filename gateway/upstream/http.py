@@ -13,6 +13,8 @@ from time import monotonic
 from types import TracebackType
 from typing import Final
 
+import structlog
+
 from gateway.upstream.provider import Provider, Reader, Target
 from gateway.upstream.transport import Response, Transport
 from techniques.core.channel import EventStream
@@ -36,6 +38,12 @@ _PREAMBLE: Final = (Started, UsageReported, Note, Warned)
 """Events that may come although the model has not said anything yet."""
 
 
+_UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
+"""What a codec raises that meets a shape it did not expect."""
+
+_log = structlog.get_logger()
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """Seconds to wait for the first content, and between one content and the next."""
@@ -56,6 +64,17 @@ class HttpChannel:
     def open(self, request: Request) -> EventStream:
         """Send *request*; a failure before the first content is raised on entering."""
         return _Call(self, request)
+
+
+def _unread(error: Exception) -> UpstreamFailed:
+    """Return the failure that *error* is: a reader that trips over an answer is not a bug of ours.
+
+    What a provider sends is not ours to trust, and no list of its oddities is complete.
+    """
+    if isinstance(error, UpstreamFailed):
+        return error
+    _log.warning("answer.unreadable", exc_info=error)
+    return UpstreamFailed("The provider's answer cannot be read.", "invalid_answer", retryable=True)
 
 
 class _Call:
@@ -128,10 +147,11 @@ class _Call:
                 for event in self._read(await response.read()):
                     self._first.append(event)
                     begun = begun or not isinstance(event, _PREAMBLE)
-            except UpstreamFailed as error:
+            except (UpstreamFailed, *_UNREADABLE) as error:
+                failure = _unread(error)
                 if not begun:
-                    raise
-                self._failure = error  # it has its turn after what came before it
+                    raise failure from error
+                self._failure = failure  # it has its turn after what came before it
             if not begun and monotonic() > self._deadline:
                 raise UpstreamFailed(
                     "The provider did not begin to answer in time.", "timeout", retryable=True
@@ -154,8 +174,9 @@ class _Call:
                 if self._finished is not None:
                     return await self._last(self._finished)
                 self._events = await self._more()
-        except UpstreamFailed as error:
-            raise StreamBroken(error.message, error.kind, said=error.said) from error
+        except (UpstreamFailed, *_UNREADABLE) as error:
+            failed = _unread(error)
+            raise StreamBroken(failed.message, failed.kind, said=failed.said) from error
 
     async def _last(self, finished: Finished) -> Finished:
         if self._over:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
+_LONGEST_S = 366 * 86_400.0
 _DELAY = re.compile(r"(?i)\"retryDelay\"\s*:\s*\"(\d+(?:\.\d+)?)s\"|\bretry in (\d+(?:\.\d+)?)s\b")
 
 
@@ -30,7 +31,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 def delay_in(text: str) -> float | None:
     """Return the seconds to wait that an error body's *text* names, as Google's RetryInfo does."""
     found = _DELAY.search(text)
-    return float(found[1] or found[2]) if found else None
+    return _seconds(found[1] or found[2]) if found else None
 
 
 def _seconds(text: str) -> float | None:
@@ -38,7 +39,7 @@ def _seconds(text: str) -> float | None:
         seconds = float(text)
     except ValueError:
         return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    return min(max(0.0, seconds), _LONGEST_S) if math.isfinite(seconds) else None
 
 
 def _until(text: str, now: float) -> float | None:
@@ -48,4 +49,4 @@ def _until(text: str, now: float) -> float | None:
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return max(0.0, moment.timestamp() - now)
+    return min(max(0.0, moment.timestamp() - now), _LONGEST_S)

@@ -16,6 +16,7 @@ from techniques.core.errors import RequestRejected
 from techniques.core.json import Json, JsonObject
 
 MAX_DEPTH: Final = 64
+_MOST_SHOWN: Final = 64
 
 
 def parse(raw: bytes) -> JsonObject:
@@ -63,7 +64,12 @@ def _refuse_twins(raw: bytes) -> None:
 def _object(pairs: list[tuple[str, Json]]) -> JsonObject:
     read = dict(pairs)
     if len(read) < len(pairs):
-        names = [name for name, _ in pairs]
-        twin = next(name for name in names if names.count(name) > 1)
-        raise RequestRejected(f"The name {twin!r} stands twice in one object.", param=twin)
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                shown = name[:_MOST_SHOWN]
+                raise RequestRejected(
+                    f"The name {shown!r} stands twice in one object.", param=shown
+                )
+            seen.add(name)
     return read

@@ -53,6 +53,7 @@ class Exchange:
     failure: GatewayError | None = None
     ended: bool = False
     _last_write: float = field(default_factory=monotonic)
+    _writer: Encoder | None = None
 
     async def respond(
         self, answer: Answer, encoder: Callable[[], Encoder], keepalive_s: float
@@ -70,7 +71,7 @@ class Exchange:
         serving = asyncio.current_task()
         assert serving is not None
         if self.call.streamed:
-            writer = encoder()
+            self._writer = writer = encoder()
             watching = self._stay_alive(serving, writer, keepalive_s)
             sending = self._stream(answer, writer)
         else:
@@ -142,6 +143,13 @@ class Exchange:
             last = encoder.fail(error)
         self.ended = True
         await self._write(last)
+
+    async def break_off(self, error: GatewayError) -> None:
+        """End a stream that has begun and cannot go on, so that no client takes it for whole."""
+        if self._writer is not None and self.status is not None and not self.ended:
+            self.failure = error
+            self.ended = True
+            await self._write(self._writer.fail(error))
 
     def _note(self, event: Event) -> None:
         """Take notice of what is no part of the answer's bytes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pricing.usage import Usage
+from pricing.usage import Usage, counted
 from techniques.core.json import Json, JsonObject
 
 _COUNTS = (
@@ -36,8 +36,8 @@ class UsageTotal:
             if isinstance(detail, dict):
                 flat.update(detail)
         for name, before in self._counts.items():
-            count = flat.get(name)
-            if isinstance(count, int):
+            if name in flat:
+                count = counted(flat[name])
                 self._counts[name] = count if name == "output_tokens" else max(before, count)
         return self._usage()
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from math import isfinite
 
 import orjson
 
-from pricing.usage import Usage
+from pricing.usage import Usage, counted
 from techniques.core.json import NOTHING, Json, JsonObject
 
 DIALECT = "openai_chat"
@@ -79,10 +78,7 @@ def _detailed(value: JsonObject, prompt: int, completion: int, hidden: int) -> U
 
 
 def _count(counts: JsonObject, name: str) -> int:
-    count = counts.get(name)
-    if type(count) is int:
-        return count if count > 0 else 0
-    return max(0, int(count)) if isinstance(count, float) and isfinite(count) else 0
+    return counted(counts.get(name))
 
 
 def _clean(value: Json) -> Json:
