@@ -7,7 +7,7 @@ import pytest
 from gateway.metering.caps import Caps
 from gateway.planning.plan import Defaults, may_apply, may_use
 from gateway.policy.keys import OPEN, Caller
-from gateway.policy.wishes import NOTHING, Wishes
+from gateway.policy.wishes import Wishes
 from techniques.core.errors import Denied, RequestRejected, UnknownModel
 from techniques.core.events import Warned
 from techniques.core.json import Json
@@ -282,45 +282,3 @@ def test_a_wish_without_effect_is_a_warning_or_under_strict_an_error() -> None:
         plan(ignored=("reuse",), strict=True)
     assert caught.value.param == "x-lockgate-reuse"
     assert plan(strict=True).strict
-
-
-def test_a_plan_is_never_another_callers() -> None:
-    shared = planner()
-
-    assert names(shared.plan(call(), OPEN, Wishes()).models) == ["fast", "smart", "cheap"]
-    for _ in range(2):
-        assert names(shared.plan(call(), LIMITED, NOTHING).models) == ["fast"]
-        assert len(shared.plan(call(), OPEN, NOTHING).models) == 3
-        with pytest.raises(Denied):
-            shared.plan(call("smart"), LIMITED, NOTHING)
-        shared.plan(call("smart"), OPEN, NOTHING)
-
-
-def test_a_plan_is_never_that_of_other_wishes_or_of_another_model() -> None:
-    shared = planner()
-    plain = shared.plan(call(), OPEN, NOTHING)
-
-    assert shared.plan(call(), OPEN, Wishes(technique=VOTE)).technique == VOTE
-    assert shared.plan(call(), OPEN, NOTHING) == plain
-    assert shared.plan(call(f"{VOTE}/fast"), OPEN, NOTHING).technique == VOTE
-    assert shared.plan(call(f"{VOTE}/fast", n=2), OPEN, NOTHING).technique == "none"
-    assert shared.plan(call(f"{VOTE}/fast"), OPEN, NOTHING).technique == VOTE
-    assert shared.plan(call("smart"), OPEN, NOTHING).model.name == "smart"
-
-
-def test_plans_that_are_kept_are_bounded() -> None:
-    shared = planner()
-    for number in range(3000):
-        shared.plan(call(f"claude-{number}"), OPEN, NOTHING)
-
-    assert len(shared.known) <= 1024
-
-
-def test_a_permitted_model_is_found_by_slug_or_name() -> None:
-    shared = planner()
-
-    assert shared.permitted(f"{VOTE}/fast", LIMITED).name == "fast"
-    with pytest.raises(Denied):
-        shared.permitted("smart", LIMITED)
-    with pytest.raises(UnknownModel):
-        shared.permitted("nope", OPEN)
