@@ -12,6 +12,7 @@ import anyio
 from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryPolicy
 from gateway.channels.stack import Stack
+from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Ledger
 from gateway.planning.plan import Plan, Planner
@@ -64,7 +65,6 @@ class Pipeline:
         """
         for warning in plan.warnings:
             ledger.record(warning)
-        stack = self._stack(asked, plan, ledger)
         request = Request(
             model=plan.model.target.model,
             stream=asked.call.streamed,
@@ -72,6 +72,7 @@ class Pipeline:
             headers=asked.headers,
             relay=asked.call.relay,
         )
+        stack = self._stack(asked, plan, request, ledger)
         if plan.card is None:
             channel: Channel = stack.to(plan.models)
         else:
@@ -81,13 +82,15 @@ class Pipeline:
             return channel.open(request)
         return _within(plan.deadline_s, channel, request)
 
-    def _stack(self, asked: Asked, plan: Plan, ledger: Ledger) -> Stack:
+    def _stack(self, asked: Asked, plan: Plan, request: Request, ledger: Ledger) -> Stack:
         wishes = asked.wishes
         capped = plan.card or wishes.max_calls is not None or wishes.max_cost_usd is not None
         retry = self.retry
         if asked.attempted:
             retry = replace(retry, retries=max(retry.retries - asked.attempted, 0))
-        allowance = RunAllowance(plan.caps, ledger) if capped else None
+        allowance = None
+        if capped:
+            allowance = RunAllowance(plan.caps, ledger, estimate.cost_of(request, plan.model.price))
         return Stack(retry, self.random, ledger, allowance)
 
     def _technique(self, plan: Plan, request: Request, stack: Stack) -> Channel:

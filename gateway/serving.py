@@ -42,7 +42,11 @@ def serve(config: Config, known: Secrets, path: Path | None) -> None:
         try:
             listening.bind((config.server.host, config.server.port))
         except OSError as error:
-            typer.echo(f"error: server: {error.strerror}: {config.server.port}", err=True)
+            typer.echo(
+                f"error: server: {error.strerror}: {config.server.host}:{config.server.port}; "
+                "choose another with server.port or LOCKGATE_SERVER__PORT",
+                err=True,
+            )
             raise typer.Exit(2) from error
         listening.set_inheritable(True)
         _greet(config, listening.getsockname()[1])

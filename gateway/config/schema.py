@@ -244,7 +244,7 @@ class Config(Section):
     def _names_exist(self) -> Config:
         problems = list(_unknown_names(self))
         if problems:
-            raise ValueError("; ".join(problems))
+            raise ValueError("\n".join(problems))
         return self
 
     def without_effect(self) -> list[str]:

@@ -25,14 +25,16 @@ class Caps:
 class RunAllowance:
     """What is left of *caps*, by what the run's *ledger* says was used.
 
-    A call's price is known only when it has ended. Until then each open call counts with the
-    average of those that ended, so money can be overrun by at most what the calls of one wave
-    differ from that average; the first call is always affordable while nothing was spent.
+    What a call costs is known only when it has ended. Until then each open call, and each that is
+    asked about, counts with the average of those that ended, before that with *expected*
+    (picodollars; 0 if the price is not known). So money can be overrun by what the calls of one
+    wave differ from that.
     """
 
-    def __init__(self, caps: Caps, ledger: Ledger) -> None:
+    def __init__(self, caps: Caps, ledger: Ledger, expected: int = 0) -> None:
         self._caps = caps
         self._ledger = ledger
+        self._expected = expected
         self._begun = 0
 
     def affordable(self, calls: int) -> int:
@@ -51,19 +53,19 @@ class RunAllowance:
             CapReached: None is left.
         """
         if not self.affordable(1):
-            raise CapReached("The caps of this run leave no further call.", param="max-calls")
+            raise CapReached("The caps of this run leave no further call.")
         self._begun += 1
 
     def _by_cost(self, max_cost: int, calls: int) -> int:
-        rows = self._ledger.rows
-        spent = sum(row.cost or 0 for row in rows)
+        costs = [row.cost for row in self._ledger.rows if row.cost]
+        spent = sum(costs)
+        each = spent // len(costs) if costs else self._expected
         if spent >= max_cost:
             return 0
-        average = spent // len(rows) if rows else 0
-        if not average:
+        if not each:
             return calls
-        open_calls = max(self._begun - len(rows), 0)
-        return (max_cost - spent) // average - open_calls
+        open_calls = max(self._begun - len(self._ledger.rows), 0)
+        return (max_cost - spent) // each - open_calls
 
 
 def _smaller(one: int | None, other: int | None) -> int | None:

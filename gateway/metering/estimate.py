@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pricing.cost import cost
+from pricing.price import Price
+from pricing.usage import Usage
 from techniques.core.request import (
     Document,
     Image,
@@ -15,6 +18,7 @@ from techniques.core.request import (
 
 _CHARACTERS_PER_TOKEN = 4
 _TOKENS_PER_IMAGE = 800
+_UNKNOWN_OUTPUT = 256
 
 
 def input_tokens(request: Request) -> int:
@@ -31,6 +35,17 @@ def output_tokens(characters: int, request: Request) -> int:
     tokens = -(-characters // _CHARACTERS_PER_TOKEN)
     allowed = _allowed(request)
     return tokens if allowed is None else min(tokens, allowed)
+
+
+def cost_of(request: Request, price: Price | None) -> int:
+    """Return about what *request* will cost, in picodollars; 0 if the price is not known.
+
+    Its answer counts with the length that is allowed, or with 256 tokens where none is said.
+    """
+    if price is None:
+        return 0
+    output = _allowed(request) or _UNKNOWN_OUTPUT
+    return cost(Usage(input_tokens(request), output), price)
 
 
 def _allowed(request: Request) -> int | None:

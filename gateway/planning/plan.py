@@ -118,7 +118,7 @@ class Planner:
             rescue=self._rescue(wishes),
             strict=bool(wishes.strict),
             why=why,
-            warnings=(*masked, *_ignored(wishes)),
+            warnings=(*masked, *_ignored(wishes), *_unused(card, masked, wishes)),
         )
         self._check(plan, caller, wishes)
         return plan
@@ -143,10 +143,11 @@ class Planner:
             if not may_use(caller, model):
                 raise Denied(f"This key may not use the model {model.name}.", param="model")
         seconds = (plan.judge, plan.critic) if plan.card else ()
+        charged = caller.budgeted or plan.caps.max_cost is not None
         for model in (*plan.models, *plan.pool, *seconds):
-            if caller.budgeted and model is not None and model.price is None:
+            if charged and model is not None and model.price is None:
                 raise RequestRejected(
-                    f"The price of {model.name} is not known, and this key has a budget.",
+                    f"The price of {model.name} is not known, and this call has a limit in money.",
                     code="price_unknown",
                     param="model",
                 )
@@ -257,6 +258,11 @@ def _ignored(wishes: Wishes) -> Iterable[Warned]:
             param=f"{PREFIX}{wishes.ignored[0]}",
         )
     return (Warned("not_in_effect", name) for name in wishes.ignored)
+
+
+def _unused(card: Card | None, masked: tuple[Warned, ...], wishes: Wishes) -> Iterator[Warned]:
+    if wishes.params and card is None and not masked:
+        yield Warned("params_ignored", "no technique was asked for")
 
 
 def may_apply(caller: Caller, technique: str) -> bool:

@@ -61,7 +61,9 @@ class Catalogue:
             if name.startswith(prefix) and _is_plain(name):
                 target = replace(general.target, model=name)
                 return replace(general, channel=replace(general.channel, target=target))
-        raise UnknownModel(f"There is no model {name[:128]!r}.", param="model")
+        raise UnknownModel(
+            f"There is no model {name[:128]!r}; GET /v1/models lists them.", param="model"
+        )
 
     def named(self) -> Mapping[str, Model]:
         """Return the models by name, without those that end in ``*``."""

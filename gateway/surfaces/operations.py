@@ -41,18 +41,18 @@ class ReadyEndpoint:
 def unknown_path(request: Request, error: Exception) -> Response:
     """Say in JSON that there is nothing at this path, or not for this method."""
     status = error.status_code if isinstance(error, HTTPException) else 404
-    message = f"There is no {request.method} {request.url.path[:128]} here."
-    return _json(
-        {
-            "error": {
-                "message": message,
-                "type": "invalid_request_error",
-                "param": None,
-                "code": "unknown_path",
-            }
-        },
-        status,
-    )
+    path = request.url.path
+    message = f"There is no {request.method} {path[:128]} here."
+    if path.startswith("/v1/v1/"):
+        message += " The base URL of this client must not end in /v1."
+    elif path in ("/chat/completions", "/messages", "/models"):
+        message += " The base URL of this client must end in /v1."
+    if "anthropic-version" in request.headers:
+        return _json(
+            {"type": "error", "error": {"type": "not_found_error", "message": message}}, status
+        )
+    told = {"type": "invalid_request_error", "param": None, "code": "unknown_path"}
+    return _json({"error": {"message": message, **told}}, status)
 
 
 class MetricsEndpoint:

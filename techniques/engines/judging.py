@@ -28,9 +28,11 @@ async def scored(attempt: Attempt, candidates: Sequence[Candidate], unit: str) -
     judge = attempt.judge()
     scores: dict[int, float | None] = {}
     missing = list(candidates)
+    asked = False
     for tried in (unit, f"{unit}r"):
-        if not missing or attempt.affordable(len(missing)) < len(missing):
+        if not missing or not attempt.affords(len(missing)):
             break
+        asked = True
         outcomes = await attempt.ask([_check(attempt, judge, one, tried) for one in missing])
         ended = dict(zip(missing, outcomes, strict=True))
         scores |= {one.place: _score(outcome) for one, outcome in ended.items()}
@@ -38,7 +40,7 @@ async def scored(attempt: Attempt, candidates: Sequence[Candidate], unit: str) -
         if failed:
             attempt.warn("judge_failed", f"{len(failed)} of {len(missing)}")
         missing = [one for one in ended if scores[one.place] is None and one not in failed]
-    for one in missing:
+    for one in missing if asked else ():
         attempt.warn("judge_unparsable", f"{unit}{one.place}")
     return [replace(one, score=scores.get(one.place)) for one in candidates]
 

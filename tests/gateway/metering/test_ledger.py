@@ -96,10 +96,13 @@ def test_calls_are_counted_when_they_begin() -> None:
         allowance.take()
 
 
-def test_the_first_call_is_affordable_while_nothing_was_spent() -> None:
-    allowance = RunAllowance(Caps(max_cost=1), Ledger())
+def test_the_first_calls_count_with_what_is_expected_of_them() -> None:
+    assert RunAllowance(Caps(max_cost=100), Ledger(), expected=30).affordable(4) == 3
+    assert RunAllowance(Caps(max_cost=100), Ledger(), expected=101).affordable(4) == 0
 
-    assert allowance.affordable(4) == 4
+
+def test_calls_whose_price_is_not_known_are_not_held_back_by_money() -> None:
+    assert RunAllowance(Caps(max_cost=1), Ledger()).affordable(4) == 4
 
 
 def test_nothing_may_be_spent_where_nothing_is_allowed() -> None:
