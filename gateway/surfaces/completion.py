@@ -92,6 +92,7 @@ class CompletionEndpoint:
         try:
             await self._let_in(visit, receive, send)
         finally:
+            visit.exchange = None  # each knows the other: only the collector would free them
             self._front.gate.leave()
 
     async def _let_in(self, visit: _Visit, receive: Receive, send: Send) -> None:
