@@ -26,9 +26,6 @@ from techniques.core.json import NOTHING
 from techniques.core.request import Request
 from techniques.core.task import Task, Unlimited
 
-_MARGIN_S = 0.25
-"""How long before the deadline a technique stops waiting, so that its answer can still be sent."""
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -109,7 +106,7 @@ class Pipeline:
             plan.options,
             Random(self.random.getrandbits(64) if seed is None else seed),
             stack.allowance or Unlimited(),
-            plan.deadline_s and anyio.current_time() + plan.deadline_s - _MARGIN_S,
+            plan.deadline_s and anyio.current_time() + plan.deadline_s,
         )
         run = rescued(plan.card.run) if plan.rescue else plan.card.run
         return TechniqueChannel(run, task, channels)

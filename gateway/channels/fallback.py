@@ -17,7 +17,7 @@ _CALLERS_OWN = "rejected"
 class FallbackChannel:
     """Tries *members* in order, as long as nothing of an answer has been passed on.
 
-    *moved* is told of each failure that is answered by going on, with the member that comes next.
+    *moved* is told of each failure that was answered by going on, with the member asked next.
     """
 
     def __init__(
@@ -37,11 +37,10 @@ class FallbackChannel:
     async def _entered(self, stack: AsyncExitStack, request: Request) -> AsyncIterator[Event]:
         failure: UpstreamFailed | None = None
         for member in self._members:
-            if failure is not None:
-                self._moved(failure, member)
             try:
-                return await stack.enter_async_context(member.open(request))
+                events = await stack.enter_async_context(member.open(request))
             except UpstreamFailed as error:
+                self._told(failure, member)
                 if error.kind == _CALLERS_OWN:
                     raise
                 failure = error
@@ -49,5 +48,12 @@ class FallbackChannel:
                 if failure is None:
                     raise
                 break  # what failed before is what went wrong
+            else:
+                self._told(failure, member)
+                return events
         assert failure is not None, "there is a member"
         raise failure
+
+    def _told(self, failure: UpstreamFailed | None, member: Member) -> None:
+        if failure is not None:
+            self._moved(failure, member)

@@ -54,7 +54,7 @@ class _Race:
         self._sender = sender
         self._scopes: list[anyio.CancelScope] = []
         self._failures: list[GatewayError] = []
-        self._won = False
+        self._winner: anyio.CancelScope | None = None
 
     async def run(self) -> None:
         """Make one of the calls; the first whose answer begins cancels the others."""
@@ -64,9 +64,10 @@ class _Race:
             try:
                 await self._call(scope)
             except GatewayError as error:
-                if self._won:
+                if self._winner is scope:
                     raise
-                self._lose(error)
+                if self._winner is None:  # a loser's failure is nobody's after the race
+                    self._lose(error)
 
     def winner(self, receiver: AsyncIterator[Event]) -> AsyncIterator[Event]:
         """Return the events of the call that won.
@@ -74,15 +75,15 @@ class _Race:
         Raises:
             GatewayError: All calls failed; the first failure is raised.
         """
-        if not self._won:
+        if self._winner is None:
             raise self._failures[0]
         return receiver
 
     async def _call(self, scope: anyio.CancelScope) -> None:
         async with self._inner.open(self._request) as events:
-            if self._won:
+            if self._winner is not None:
                 return  # both began in one turn of the loop: too late to be cancelled before here
-            self._won = True
+            self._winner = scope
             self.decided.set()
             for other in self._scopes:
                 if other is not scope:

@@ -174,9 +174,9 @@ class _Metered:
 
 
 def _cost(usage: Usage, price: Price | None) -> int | None:
-    if usage == _NOTHING:
-        return 0
-    return None if price is None else cost(usage, price)
+    if price is None:
+        return None  # never zero: what a failed call costs is not known either
+    return 0 if usage == _NOTHING else cost(usage, price)
 
 
 def _usage(request: Request, seen: _Metered, outcome: str) -> tuple[Usage, bool]:

@@ -32,7 +32,7 @@ class Stack:
         """Return the channel to the first of *models*, with the others to fall back on."""
         if len(models) == 1:
             return self._to_one(models[0])
-        return FallbackChannel([self._alone(str(i), m) for i, m in enumerate(models)], self._moved)
+        return FallbackChannel([self._alone(m.target.shown, m) for m in models], self._moved)
 
     def member(self, name: str, models: tuple[Model, ...]) -> Member:
         """Return the first of *models* as a technique sees it, under the id *name*."""
@@ -64,4 +64,4 @@ class Stack:
 
     def _moved(self, error: UpstreamFailed, onward: Member) -> None:
         self.ledger.record(CallRetried(error.kind, moved=True))
-        self.ledger.record(Warned("fallback", onward.model))
+        self.ledger.record(Warned("fallback", onward.id))

@@ -89,7 +89,7 @@ async def _one(  # noqa: PLR0917 - started by a task group, which passes by posi
     limiter: anyio.CapacityLimiter,
     until: float | None,
 ) -> None:
-    outcome: Outcome = DeadlinePassed("The deadline came before this call had ended.")
+    outcome: Outcome = DeadlinePassed("No answer came before the deadline.")
     async with sender:
         with anyio.CancelScope(deadline=float("inf") if until is None else until):
             async with limiter:

@@ -24,7 +24,7 @@ from techniques.parts.transcript import Fence, pictures
 
 OptionsT = TypeVar("OptionsT")
 
-_MARGIN: Final = 0.2  # seconds before the deadline that are left for sending the answer
+_MARGIN: Final = 0.1  # seconds before the deadline that are left for sending the answer
 
 
 @dataclass(slots=True)

@@ -113,3 +113,17 @@ async def test_when_the_caps_leave_no_call_at_all_they_are_the_failure() -> None
     members = [Member("0", "a", capped), Member("1", "b", capped)]
     with pytest.raises(CapReached):
         await ask(FallbackChannel(members, Moves()), QUESTION)
+
+
+async def test_a_step_onward_that_a_cap_forbids_is_not_told() -> None:
+    first, moves = ScriptedChannel([down()]), Moves()
+    allowance = RunAllowance(Caps(max_calls=1), Ledger())
+    members = [
+        Member(str(i), f"model-{i}", CappedChannel(channel, allowance))
+        for i, channel in enumerate((first, ScriptedChannel([])))
+    ]
+
+    with pytest.raises(UpstreamFailed, match="down"):
+        await ask(FallbackChannel(members, moves), QUESTION)
+
+    assert moves.steps == []

@@ -152,3 +152,32 @@ async def test_cancelled_while_both_run_closes_both() -> None:
         await ask(HedgedChannel(channel, after=5), QUESTION)
 
     assert (len(channel.asked), channel.open_calls) == (2, 0)
+
+
+class OneFails(Together):
+    """Lets all its calls end in the same turn; the *failing*-th of them fails."""
+
+    def __init__(self, failing: int) -> None:
+        super().__init__()
+        self._failing = failing
+
+    @asynccontextmanager
+    async def open(self, request: Request) -> AsyncGenerator[AsyncIterator[Event], None]:
+        place = self.opened
+        async with super().open(request) as events:
+            if place == self._failing:
+                raise UpstreamFailed("the loser")
+            yield events
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+@pytest.mark.parametrize("_again", range(10))
+async def test_a_loser_that_fails_as_the_other_wins_takes_nothing_with_it(
+    failing: int, _again: int
+) -> None:
+    channel = OneFails(failing)
+    async with anyio.create_task_group() as group:
+        group.start_soon(channel.begin_at, 7)
+
+        assert (await ask(HedgedChannel(channel, after=5), QUESTION)).text == "one"
+    assert (channel.opened, channel.open_calls) == (2, 0)

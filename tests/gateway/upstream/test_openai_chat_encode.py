@@ -93,6 +93,33 @@ def test_tools_and_how_to_choose_them_are_written_ant_15(
     assert body == {**ASKED, "model": "host-model-1", **expected}
 
 
+CLOSED = {
+    "type": "object",
+    "properties": {"a": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "schema", "strict"),
+    [
+        ("anthropic", CLOSED, True),
+        ("anthropic", {**CLOSED, "required": []}, None),
+        ("anthropic", {"type": "object"}, None),
+        ("anthropic", {**CLOSED, "properties": {"a": {"type": "object"}}}, None),
+        ("openai_chat", CLOSED, None),
+    ],
+)
+def test_a_schema_that_was_enforced_stays_so_where_strict_mode_takes_it(
+    dialect: str, schema: dict[str, Any], strict: bool | None
+) -> None:
+    wanted = ResponseFormat("json_schema", schema)
+    body, _ = written(neutral(response_format=wanted, dialect=dialect))
+
+    assert body["response_format"]["json_schema"].get("strict") is strict
+
+
 def test_a_schema_is_written_with_a_name() -> None:
     wanted = ResponseFormat("json_schema", {"type": "object"}, strict=True)
     schema = {"name": "answer", "schema": {"type": "object"}, "strict": True}

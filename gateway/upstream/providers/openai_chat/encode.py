@@ -9,7 +9,7 @@ import orjson
 from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.openai_chat.adapt import Body, adapt
 from gateway.upstream.providers.openai_chat.losses import Losses, refuse
-from gateway.upstream.providers.openai_chat.payload import DIALECT, as_object
+from gateway.upstream.providers.openai_chat.payload import DIALECT, as_list, as_object
 from gateway.upstream.providers.openai_chat.turns import tools_of, turns_of
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (
@@ -89,7 +89,7 @@ def _written(request: Request, target: Target, losses: Losses) -> JsonObject:
         "stream": request.stream or None,
         "stream_options": _stream_options(request, target, as_object(extra.get("stream_options"))),
         "tools": tools_of(request.tools, losses) or None,
-        "response_format": _format(request.response_format),
+        "response_format": _format(request.response_format, native=losses.native),
         "reasoning_effort": _effort(request.thinking or target.thinking),
         "user": request.user,
         **_choice(request),
@@ -135,17 +135,36 @@ def _choice(request: Request) -> JsonObject:
     return {"tool_choice": modes[choice.mode], "parallel_tool_calls": choice.parallel}
 
 
-def _format(wanted: ResponseFormat | None) -> JsonObject | None:
+def _format(wanted: ResponseFormat | None, *, native: bool) -> JsonObject | None:
     if wanted is None:
         return None
     if wanted.kind == "json_object":
         return {"type": "json_object"}
     schema: JsonObject = {"name": wanted.name or "answer", "schema": wanted.schema}
-    if wanted.strict is not None:
-        schema["strict"] = wanted.strict
+    strict = wanted.strict
+    if strict is None and not native:
+        strict = _is_closed(wanted.schema) or None  # where it came from, a schema is enforced
+    if strict is not None:
+        schema["strict"] = strict
     if wanted.description is not None:
         schema["description"] = wanted.description
     return {"type": "json_schema", "json_schema": schema}
+
+
+def _is_closed(schema: Json) -> bool:
+    """Return whether *schema* keeps to what strict mode takes: every object names all it has."""
+    if isinstance(schema, list):
+        return all(map(_is_closed, schema))
+    if not isinstance(schema, dict):
+        return True
+    properties = schema.get("properties")
+    if schema.get("type") == "object" or properties is not None:
+        named = properties.keys() if isinstance(properties, dict) else set()
+        if schema.get("additionalProperties") is not False:
+            return False
+        if named != set(as_list(schema.get("required"))):
+            return False
+    return all(map(_is_closed, schema.values()))
 
 
 def _effort(wish: ThinkingWish | None) -> str | None:
