@@ -9,23 +9,27 @@ import socket
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from multiprocessing import parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 from types import FrameType
+from typing import Final
 
 import structlog
 import typer
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 from gateway.app import App
 from gateway.config import Config, Secrets, hand_down, handed_down, load, secrets
 from gateway.pastes import pastes
 from gateway.protocol import Protocol
 from gateway.wiring import Parts, running
+from gateway.workers import Workers
 
-_BACKLOG = 4096
+_BACKLOG: Final = 4096
+_CLOSE_S: Final = 2
+"""How long what was cut off may take to close."""
 
 
 def serve(config: Config, known: Secrets, path: Path | None) -> None:
@@ -34,13 +38,11 @@ def serve(config: Config, known: Secrets, path: Path | None) -> None:
     Open answers then have ``server.drain_s`` seconds to end.
     """
     set_up_logging()
-    for told_to_stop in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it again at its end
-        signal.signal(told_to_stop, lambda _signal, _frame: sys.exit(0))
-    several = config.server.workers > 1
     with socket.socket(_family(config.server.host)) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((config.server.host, config.server.port))
+            listening.listen(_BACKLOG)  # who comes before the workers are there has to wait, only
         except OSError as error:
             typer.echo(
                 f"error: server: {error.strerror}: {config.server.host}:{config.server.port}; "
@@ -50,13 +52,10 @@ def serve(config: Config, known: Secrets, path: Path | None) -> None:
             raise typer.Exit(2) from error
         listening.set_inheritable(True)
         _greet(config, listening.getsockname()[1])
-        if several:
+        if config.server.workers > 1:
             _serve_many(config, path, listening)
         else:
-            application = App(lambda: tuned(config, known))
-            _Server(_uvicorn(config, application), application, config.server.drain_s).run(
-                sockets=[listening]
-            )
+            _run(App(lambda: tuned(config, known)), config, listening)
 
 
 class _Server(uvicorn.Server):
@@ -74,17 +73,23 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to stop; told a second time, stop at once."""
         gate = self._application.gate
-        if gate is None or gate.closing:
+        if gate is None:  # still starting
             super().handle_exit(sig, frame)
-            return
-        self._closes_at = monotonic() + self._drain_s
-        gate.closing = True
+        elif sig == signal.SIGINT and parent_process() is not None:
+            pass  # a terminal tells every process, and the parent tells this one
+        else:
+            self._closes_at = 0.0 if gate.closing else monotonic() + self._drain_s
+            gate.closing = True
 
     async def on_tick(self, counter: int) -> bool:
-        """Stop when the last open answer has ended, or the time for it has."""
+        """Stop when the last open answer has ended; when the time for it has, cut off the rest."""
         gate = self._application.gate
         if gate is not None and gate.closing:
-            self.should_exit |= not gate.inside or monotonic() >= self._closes_at
+            if monotonic() >= self._closes_at:
+                for task in self.server_state.tasks:
+                    task.cancel()
+                self.should_exit = True
+            self.should_exit |= not gate.inside
         return await super().on_tick(counter)
 
 
@@ -98,13 +103,6 @@ async def tuned(
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         yield parts
-
-
-def worker() -> App:
-    """Return the application of one of several worker processes."""
-    set_up_logging()
-    loaded = load(handed_down())
-    return App(lambda: tuned(loaded, secrets(), several=True))
 
 
 def set_up_logging() -> None:
@@ -136,15 +134,27 @@ def set_up_logging() -> None:
 def _serve_many(config: Config, path: Path | None, listening: socket.socket) -> None:
     with TemporaryDirectory(prefix="lockgate-metrics-") as counted:
         hand_down(path, counted)
-        settings = _uvicorn(config, "gateway.serving:worker", workers=config.server.workers)
-        Multiprocess(settings, sockets=[listening]).run()
+        code = Workers(config.server.workers, _work, listening).run()
+    raise typer.Exit(code)
 
 
-def _uvicorn(config: Config, application: App | str, workers: int = 1) -> uvicorn.Config:
+def _work(listening: socket.socket) -> None:
+    """Be one of several worker processes."""
+    set_up_logging()
+    config = load(handed_down())
+    _run(App(lambda: tuned(config, secrets(), several=True)), config, listening)
+
+
+def _run(application: App, config: Config, listening: socket.socket) -> None:
+    for told_to_stop in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it again at its end
+        signal.signal(told_to_stop, lambda _signal, _frame: sys.exit(0))
+    server = _Server(_uvicorn(application), application, config.server.drain_s)
+    server.run(sockets=[listening])
+
+
+def _uvicorn(application: App) -> uvicorn.Config:
     return uvicorn.Config(
         application,
-        factory=isinstance(application, str),
-        workers=workers,
         loop="auto",
         http=Protocol,
         log_config=None,
@@ -156,7 +166,7 @@ def _uvicorn(config: Config, application: App | str, workers: int = 1) -> uvicor
         log_level="warning",
         backlog=_BACKLOG,
         server_header=False,
-        timeout_graceful_shutdown=max(int(config.server.drain_s), 1),
+        timeout_graceful_shutdown=_CLOSE_S,
     )
 
 

@@ -102,10 +102,8 @@ class CompletionEndpoint:
             visit.ledger.client_left = True
         except GatewayError as error:
             visit.error = error
-        except asyncio.CancelledError:  # the time to drain is over
+        except asyncio.CancelledError:  # the time to drain is over, and the process ends
             visit.error = Unavailable("The gateway has stopped.")
-            visit.ledger.record(_finished(visit, self._dialect.name))
-            raise
         except Exception:  # noqa: BLE001 - the last resort: a bug must not cost more than its request
             _log.exception("request.bug", request_id=visit.request_id)
             visit.bug = True

@@ -115,7 +115,8 @@ def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert line == f"error: server: Address already in use: {port}"
+    assert f"Address already in use: 127.0.0.1:{port}" in line
+    assert "LOCKGATE_SERVER__PORT" in line
     assert "Traceback" not in done.stderr
 
 
