@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("kinds", nargs="*")
     arguments = parser.parse_args()
-    kinds = arguments.kinds or ["floor", "aiohttp", "pyreqwest", "httpx2", "httpx-aiohttp", "raw"]
+    kinds = arguments.kinds or ["floor", "aiohttp", "pyreqwest", "httpx2", "httpx-aiohttp", "own"]
     build()
     figures: dict[tuple[str, str], list[Figures]] = {}
     memory: dict[str, str] = {}

@@ -7,7 +7,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from time import monotonic
 from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 import aiohttp
 import httpx
@@ -15,8 +17,10 @@ import httpx2
 import httpx_aiohttp
 import pyreqwest.client
 
-from bench.clients.raw import RawClient
 from bench.floor import HEADERS, Send, options, send_chunk, send_head, send_whole, serve
+from gateway.upstream.connection import Answer as Received
+from gateway.upstream.pool import Endpoint, PooledTransport
+from gateway.upstream.provider import HttpCall
 
 TIMEOUT_S: Final = 2.0
 """For a connection, and between two reads."""
@@ -148,22 +152,38 @@ class HttpxAiohttp:
         await self._client.aclose()
 
 
-class Raw:
-    """asyncio's protocol and httptools, written by hand: how cheap a client in Python can be."""
+class Own:
+    """The gateway's own driver: asyncio's protocol over llhttp."""
 
     async def open(self) -> None:
-        """Make the pool."""
-        self._client = RawClient()
+        """Make the pools."""
+        self._accounts: dict[str, PooledTransport] = {}
 
     @asynccontextmanager
     async def post(self, url: str, body: bytes) -> AsyncGenerator[Answer, None]:
         """Post *body*."""
-        async with self._client.post(url, body, HEADERS) as answer:
-            yield Answer(answer.status, answer.header(b"content-type"), answer.chunks())
+        parts = urlsplit(url)
+        account = self._accounts.get(parts.netloc)
+        if account is None:
+            where = Endpoint(f"http://{parts.netloc}", {}, connect_s=TIMEOUT_S, allow_private=True)
+            account = self._accounts[parts.netloc] = PooledTransport(where)
+        call = HttpCall(parts.path, body, HEADERS)
+        answer = await account.post(call, monotonic() + TIMEOUT_S)
+        try:
+            yield Answer(answer.status, answer.headers.get("content-type", ""), self._read(answer))
+        finally:
+            answer.close()
+
+    async def _read(self, answer: Received) -> AsyncGenerator[bytes, None]:
+        answer.wait_until(monotonic() + TIMEOUT_S)
+        while chunk := await answer.read():
+            yield chunk
+            answer.wait_until(monotonic() + TIMEOUT_S)
 
     async def close(self) -> None:
-        """Close the pool."""
-        self._client.close()
+        """Close the pools."""
+        for account in self._accounts.values():
+            await account.close()
 
 
 KINDS: Final[dict[str, Callable[[], Client]]] = {
@@ -172,7 +192,7 @@ KINDS: Final[dict[str, Callable[[], Client]]] = {
     "pyreqwest-buffered": Pyreqwest,
     "httpx2": Httpx2,
     "httpx-aiohttp": HttpxAiohttp,
-    "raw": Raw,
+    "own": Own,
 }
 
 
