@@ -58,7 +58,8 @@ class RequestFinished(NamedTuple):
     ``outcome``: ``success``, ``client_disconnect``, ``truncated`` (an answer that broke after it
     had begun), ``rejected``, ``denied``, ``deadline``, ``unavailable``, ``upstream_error``,
     ``technique_error`` or ``internal_error``. ``begun_s`` is the time to the first content.
-    ``cancel_s`` is how long it took to close everything after the client had left.
+    ``cancel_s`` is how long it took to close everything after the client had left. ``code`` is our
+    name of what went wrong, None where nothing did. ``model`` is a configured name, or empty.
     """
 
     request_id: str
@@ -80,6 +81,7 @@ class RequestFinished(NamedTuple):
     decode_s: float
     plan_s: float
     cancel_s: float | None
+    code: str | None = None
 
 
 Fact: TypeAlias = CallFinished | CallRetried | Warned | RequestBegun | RequestFinished

@@ -65,6 +65,18 @@ class Catalogue:
             f"There is no model {name[:128]!r}; GET /v1/models lists them.", param="model"
         )
 
+    def label(self, name: str) -> str:
+        """Return the configured name of what *name* means, empty if that is nothing.
+
+        A technique may stand before it, as in ``technique/model``.
+        """
+        for asked in (name, name.partition("/")[2]):
+            try:
+                return self.find(asked).name
+            except UnknownModel:
+                continue
+        return ""
+
     def named(self) -> Mapping[str, Model]:
         """Return the models by name, without those that end in ``*``."""
         return {name: model for name, model in self._by_name.items() if not name.endswith("*")}

@@ -19,7 +19,7 @@ from gateway.policy import wishes as wishing
 from gateway.policy.keys import KeyRing, OpenDoor
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import Gone, body_of, headers_of
-from gateway.surfaces.outcome import outcome_of
+from gateway.surfaces.outcome import code_of, outcome_of
 from gateway.wire.body import parse
 from gateway.wire.dialect import Dialect, Summary
 from gateway.wire.respond import Exchange, Headers, encoded
@@ -156,7 +156,14 @@ class CompletionEndpoint:
             else:
                 visit.status = _LEFT
         finally:
-            visit.ledger.record(_finished(visit, self._dialect.name))
+            visit.ledger.record(_finished(visit, self._dialect.name, self._label(visit)))
+
+    def _label(self, visit: _Visit) -> str:
+        """Return the configured name of the model that was asked for, also by a refused call."""
+        if visit.plan is not None:
+            return visit.plan.model.name
+        planner = self._front.pipeline.planner
+        return planner.catalogue.label(visit.asked.call.model) if visit.asked else ""
 
     async def _fail(self, visit: _Visit, error: GatewayError, send: Send) -> int:
         if visit.exchange is not None and visit.exchange.status is not None:
@@ -256,7 +263,7 @@ def _speaks_lockgate(visit: _Visit) -> bool:
     )
 
 
-def _finished(visit: _Visit, dialect: str) -> RequestFinished:
+def _finished(visit: _Visit, dialect: str, model: str) -> RequestFinished:
     asked, plan, exchange, ledger = visit.asked, visit.plan, visit.exchange, visit.ledger
     now = perf_counter()
     wishes = asked.wishes if asked else wishing.NOTHING
@@ -268,7 +275,7 @@ def _finished(visit: _Visit, dialect: str) -> RequestFinished:
         tags=wishes.tags,
         key=asked.caller.name if asked else None,
         dialect=dialect,
-        model=plan.model.name if plan else "",
+        model=model,
         provider=plan.model.target.provider if plan else "",
         technique=plan.technique if plan else "none",
         streamed=asked.call.streamed if asked else False,
@@ -281,4 +288,5 @@ def _finished(visit: _Visit, dialect: str) -> RequestFinished:
         decode_s=max(visit.decoded - visit.came, 0.0),
         plan_s=max(visit.planned - visit.decoded, 0.0),
         cancel_s=now - exchange.left_at if exchange and exchange.left_at is not None else None,
+        code=code_of(visit.error),
     )

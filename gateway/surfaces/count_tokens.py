@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from time import monotonic
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import monotonic, perf_counter
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from gateway.metering.ledger import CallFinished, Ledger, RequestBegun, RequestFinished
+from gateway.policy.keys import Caller
 from gateway.policy.models import Model
 from gateway.surfaces.completion import Front, forwarded
-from gateway.surfaces.incoming import body_of, headers_of
+from gateway.surfaces.incoming import Gone, body_of, headers_of
+from gateway.surfaces.named import name_headers, new_name
+from gateway.surfaces.outcome import code_of, outcome_of
 from gateway.upstream.providers.anthropic.count_tokens import count_tokens_call, read_count
 from gateway.wire.anthropic import count_tokens as counting
 from gateway.wire.body import parse
 from gateway.wire.dialect import Call, Dialect
-from techniques.core.errors import GatewayError
+from pricing.usage import Usage
+from techniques.core.errors import GatewayError, Unavailable, UpstreamFailed
 
 _ANTHROPIC = "anthropic"
 _MOST_BYTES = 64 * 1024
 _WAIT_S = 30.0
+
+
+@dataclass(slots=True)
+class _Visit:
+    """One request for a count, as far as it has come."""
+
+    ledger: Ledger
+    name: str = field(default_factory=new_name)
+    came: float = field(default_factory=perf_counter)
+    caller: Caller | None = None
+    model: str = ""
+    provider: str = ""
+    error: GatewayError | None = None
+    status: int = 0
 
 
 class CountTokensEndpoint:
@@ -31,34 +53,116 @@ class CountTokensEndpoint:
 
     async def serve(self, request: Request) -> Response:
         """Serve one count."""
+        visit = _Visit(Ledger(self._front.meters))
+        visit.ledger.record(RequestBegun(_ANTHROPIC))
         try:
-            tokens, source = await self._count(request)
-        except GatewayError as error:
-            failure = self._dialect.failure(error)
-            return Response(failure.body, failure.status, dict(failure.headers), "application/json")
-        headers = {"x-lockgate-count-source": source}
-        return Response(counting.encode_count(tokens), 200, headers, "application/json")
+            response = await self._respond(visit, request)
+            response.headers.update(name_headers(visit.name, _ANTHROPIC))
+            visit.status = response.status_code
+        finally:
+            visit.ledger.record(_finished(visit))
+        return response
 
-    async def _count(self, request: Request) -> tuple[int, str]:
+    async def _respond(self, visit: _Visit, request: Request) -> Response:
+        try:
+            tokens, source = await self._let_in(visit, request)
+        except GatewayError as error:
+            visit.error = error
+        except asyncio.CancelledError:  # the time to drain is over, and the process ends
+            visit.error = Unavailable("The gateway has stopped.")
+        else:
+            headers = {"x-lockgate-count-source": source}
+            return Response(counting.encode_count(tokens), 200, headers, "application/json")
+        failure = self._dialect.failure(visit.error)
+        return Response(failure.body, failure.status, dict(failure.headers), "application/json")
+
+    async def _let_in(self, visit: _Visit, request: Request) -> tuple[int, str]:
+        self._front.gate.enter()
+        try:
+            return await self._count(visit, request)
+        finally:
+            self._front.gate.leave()
+
+    async def _count(self, visit: _Visit, request: Request) -> tuple[int, str]:
         headers = headers_of(request.scope)
-        caller = self._front.door.caller(headers)
+        visit.caller = self._front.door.caller(headers)
         raw = await body_of(request.receive, headers, self._front.max_body)
         call = counting.decode(parse(raw), raw)
-        model = self._front.pipeline.planner.permitted(call.model, caller)
+        planner = self._front.pipeline.planner
+        visit.model = planner.catalogue.label(call.model)
+        model = planner.permitted(call.model, visit.caller)
+        visit.provider = model.target.provider
         if model.channel.provider.dialect != _ANTHROPIC:
             return counting.estimate(call.relay.decode()), "estimate"
-        return await self._asked(call, model, headers), "provider"
+        return await _metered(visit.ledger, call, model, headers), "provider"
 
-    async def _asked(self, call: Call, model: Model, headers: Mapping[str, str]) -> int:
-        sent = count_tokens_call(call.relay, model.target, forwarded(headers, _ANTHROPIC))
-        response = await model.channel.transport.post(sent, monotonic() + _WAIT_S)
-        try:
-            body = bytearray()
-            while len(body) < _MOST_BYTES and (chunk := await response.read()):
-                body += chunk
-        finally:
-            response.close()
-        if response.status != 200:
-            told = {name.lower(): value for name, value in response.headers.items()}
-            raise model.channel.provider.failure(response.status, told, bytes(body))
-        return read_count(bytes(body))
+
+async def _metered(ledger: Ledger, call: Call, model: Model, headers: Mapping[str, str]) -> int:
+    """Return the provider's count; asking for it is written down, and costs nothing."""
+    started, at = perf_counter(), datetime.now(UTC).timestamp()
+    outcome = "cancelled"
+    try:
+        tokens = await _asked(call, model, headers)
+        outcome = "ok"
+    except GatewayError as error:
+        outcome = error.kind if isinstance(error, UpstreamFailed) else error.code
+        raise
+    finally:
+        ledger.record(
+            CallFinished(
+                model=model.name,
+                provider=model.target.provider,
+                role="count",
+                step="0",
+                usage=Usage(),
+                estimated=False,
+                cost=0,
+                cost_source="operator",
+                outcome=outcome,
+                started_at=at,
+                seconds=perf_counter() - started,
+                first_s=None,
+            )
+        )
+    return tokens
+
+
+async def _asked(call: Call, model: Model, headers: Mapping[str, str]) -> int:
+    sent = count_tokens_call(call.relay, model.target, forwarded(headers, _ANTHROPIC))
+    response = await model.channel.transport.post(sent, monotonic() + _WAIT_S)
+    try:
+        body = bytearray()
+        while len(body) < _MOST_BYTES and (chunk := await response.read()):
+            body += chunk
+    finally:
+        response.close()
+    if response.status != 200:
+        told = {name.lower(): value for name, value in response.headers.items()}
+        raise model.channel.provider.failure(response.status, told, bytes(body))
+    return read_count(bytes(body))
+
+
+def _finished(visit: _Visit) -> RequestFinished:
+    left, bug = isinstance(visit.error, Gone), not visit.status
+    return RequestFinished(
+        request_id=visit.name,
+        run=visit.name,
+        session=None,
+        tags=None,
+        key=visit.caller.name if visit.caller else None,
+        dialect=_ANTHROPIC,
+        model=visit.model,
+        provider=visit.provider,
+        technique="none",
+        streamed=False,
+        outcome="internal_error" if bug else outcome_of(visit.error, left=left, bug=False),
+        status=visit.status or 500,
+        rows=tuple(visit.ledger.rows),
+        warnings=(),
+        seconds=perf_counter() - visit.came,
+        begun_s=None,
+        decode_s=0.0,
+        plan_s=0.0,
+        cancel_s=None,
+        code=code_of(visit.error),
+    )

@@ -12,6 +12,7 @@ from gateway.planning.plan import may_use
 from gateway.policy.models import Catalogue, Model
 from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import headers_of
+from gateway.surfaces.named import name_headers, new_name
 from gateway.wire.dialect import Dialect
 from techniques.core.errors import GatewayError, UnknownModel
 from techniques.core.json import JsonObject
@@ -41,8 +42,9 @@ class ModelsEndpoint:
         if _is_anthropic(request):
             rows = [_anthropic_row(model) for model in models]
             first, last = (rows[0]["id"], rows[-1]["id"]) if rows else (None, None)
-            return _json({"data": rows, "has_more": False, "first_id": first, "last_id": last})
-        return _json({"object": "list", "data": [_openai_row(model) for model in models]})
+            listed = {"data": rows, "has_more": False, "first_id": first, "last_id": last}
+            return _json(request, listed)
+        return _json(request, {"object": "list", "data": [_openai_row(model) for model in models]})
 
     async def one(self, request: Request) -> Response:
         """Serve ``/v1/models/{name}``."""
@@ -53,12 +55,14 @@ class ModelsEndpoint:
                 raise UnknownModel(f"There is no model {model.name!r}.", param="model")
         except GatewayError as error:
             return self._failed(request, error)
-        return _json(_anthropic_row(model) if _is_anthropic(request) else _openai_row(model))
+        row = _anthropic_row(model) if _is_anthropic(request) else _openai_row(model)
+        return _json(request, row)
 
     def _failed(self, request: Request, error: GatewayError) -> Response:
         dialect = self._anthropic if _is_anthropic(request) else self._openai
         failure = dialect.failure(error)
-        return Response(failure.body, failure.status, dict(failure.headers), "application/json")
+        headers = {**failure.headers, **_named(request)}
+        return Response(failure.body, failure.status, headers, "application/json")
 
 
 def _is_anthropic(request: Request) -> bool:
@@ -82,5 +86,9 @@ def _anthropic_row(model: Model) -> JsonObject:
     }
 
 
-def _json(body: JsonObject) -> Response:
-    return Response(orjson.dumps(body), media_type="application/json")
+def _json(request: Request, body: JsonObject) -> Response:
+    return Response(orjson.dumps(body), 200, _named(request), "application/json")
+
+
+def _named(request: Request) -> dict[str, str]:
+    return name_headers(new_name(), "anthropic" if _is_anthropic(request) else "openai_chat")

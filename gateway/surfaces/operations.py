@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
+from typing import Final
 
 import anyio
 import orjson
@@ -16,6 +17,17 @@ from gateway.metering.meters.rows import RecentRows
 from gateway.metering.spool import Spool
 from gateway.surfaces.gate import Gate
 from techniques.core.json import JsonObject
+
+_NOT_KEPT: Final = (
+    "This request is not kept here: it has not ended, or its id is another, or another worker "
+    "served it (ask again), or it is older than those that are kept, or than this process."
+)
+_CODES: Final = {
+    400: "invalid_request",
+    401: "invalid_api_key",
+    403: "permission_denied",
+    404: "not_found",
+}
 
 
 def healthz(request: Request) -> Response:
@@ -68,7 +80,7 @@ class MetricsEndpoint:
     async def serve(self, request: Request) -> Response:
         """Serve the metrics in Prometheus's text format."""
         if self._token is not None and not is_bearer(request, self._token):
-            return _json({"error": {"message": "This needs the metrics token."}}, 401)
+            return _refused("This needs the metrics token.", 401)
         self._spool.drain()
         text = await anyio.to_thread.run_sync(self._render)  # thousands of series take a while
         return Response(text, media_type=CONTENT_TYPE_LATEST)
@@ -88,17 +100,17 @@ class LedgerEndpoint:
     async def serve(self, request: Request) -> Response:
         """Serve the rows of one request."""
         if self._token is None:
-            message = "Set LOCKGATE_ADMIN_TOKEN to use the admin routes."
-            return _json({"error": {"message": message}}, 403)
+            return _refused("Set LOCKGATE_ADMIN_TOKEN to use the admin routes.", 403)
         if not is_bearer(request, self._token):
-            return _json({"error": {"message": "This needs the admin token."}}, 401)
+            return _refused("This needs the admin token.", 401)
         self._spool.drain()
         request_id = request.query_params.get("request")
         if not request_id:
-            return _json({"error": {"message": "Say which: ?request=ID"}}, 400)
-        return _json(
-            {"rows": self._rows.rows(request_id), "request": self._rows.request(request_id)}
-        )
+            return _refused("Say which: ?request=ID", 400)
+        found = self._rows.request(request_id)
+        if found is None:
+            return _refused(_NOT_KEPT, 404)
+        return _json({"rows": self._rows.rows(request_id), "request": found})
 
 
 def is_bearer(request: Request, token: str) -> bool:
@@ -106,6 +118,11 @@ def is_bearer(request: Request, token: str) -> bool:
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     same = hmac.compare_digest(given.strip().encode("latin-1"), token.encode())
     return same and bool(token) and scheme.lower() == "bearer"
+
+
+def _refused(message: str, status: int) -> Response:
+    told = {"type": "invalid_request_error", "param": None, "code": _CODES[status]}
+    return _json({"error": {"message": message, **told}}, status)
 
 
 def _json(body: JsonObject, status: int = 200) -> Response:

@@ -24,6 +24,13 @@ _BY_ERROR: tuple[tuple[type[GatewayError], str], ...] = (
 )
 
 
+def code_of(error: GatewayError | None) -> str | None:
+    """Return a stable name of *error* for the log: ours, never the provider's or a client's."""
+    if isinstance(error, UpstreamFailed):
+        return error.kind
+    return None if error is None else error.code
+
+
 def outcome_of(error: GatewayError | None, *, left: bool, bug: bool) -> str:
     """Return the outcome of a request that ended with *error*, or without one."""
     if left:

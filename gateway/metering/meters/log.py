@@ -34,6 +34,7 @@ def _line(fact: RequestFinished) -> bytes:
         "streamed": fact.streamed,
         "outcome": fact.outcome,
         "status": fact.status,
+        "code": fact.code,
         "calls": len(fact.rows),
         "failures": [row.outcome for row in fact.rows if row.outcome != "ok"],
         "ms": round(fact.seconds * 1000, 3),

@@ -13,7 +13,13 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+)
 
 from gateway.metering.ledger import (
     CallFinished,
@@ -80,6 +86,7 @@ class PrometheusMeter:
     """Turns facts into metrics of *registry*."""
 
     def __init__(self, registry: CollectorRegistry, models: Iterable[str]) -> None:
+        disable_created_metrics()  # twice the series, and nobody asks when one began
         self._requests = Counter(
             "lockgate_requests",
             "Client requests by how they ended.",

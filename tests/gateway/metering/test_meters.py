@@ -209,6 +209,7 @@ LOGGED = {
     "streamed": False,
     "outcome": "truncated",
     "status": 200,
+    "code": None,
     "calls": 2,
     "failures": ["timeout"],
     "ms": 300.0,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+import anyio
 import orjson
 import pytest
 from starlette.requests import Request
@@ -11,6 +13,7 @@ from starlette.responses import Response
 
 from gateway.app import MESSAGES
 from gateway.channels.retrying import RetryPolicy
+from gateway.metering.ledger import CallFinished, Fact, RequestBegun, RequestFinished
 from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
 from gateway.policy.keys import OpenDoor
@@ -36,12 +39,15 @@ def told(body: Json, status: int = 200) -> Upstream:
     return Upstream([Played((raw[:5], raw[5:]), status, {"content-type": "application/json"})])
 
 
-async def counted(upstream: Upstream, body: Json = ASKED, **headers: str) -> Response:
-    """Ask for a count of *body*."""
+async def counted(
+    upstream: Upstream, body: Json = ASKED, facts: list[Fact] | None = None, **headers: str
+) -> Response:
+    """Ask for a count of *body*; what is written down goes to *facts*."""
+    told: list[Fact] = [] if facts is None else facts
     target = Target("claude-*", "an", "claude-*")
     channel = HttpChannel(upstream, DIALECTS["anthropic"], target, Patience(1, 1))
     planner = Planner(Catalogue([Model(channel)]), {}, Defaults(), Engine("fixed"))
-    front = Front(OpenDoor(), Pipeline(planner, RetryPolicy()), (), 10_000, 15)
+    front = Front(OpenDoor(), Pipeline(planner, RetryPolicy()), (told.append,), 10_000, 15)
     raw = body if isinstance(body, bytes) else orjson.dumps(body)
 
     async def receive() -> Any:
@@ -97,3 +103,53 @@ async def test_what_is_wrong_is_refused_before_anything_is_sent(body: Json, stat
     assert answer.status_code == status
     assert orjson.loads(answer.body)["type"] == "error"
     assert upstream.calls == []
+
+
+@pytest.mark.parametrize(
+    ("upstream", "row", "outcome", "code"),
+    [
+        (told({"input_tokens": 5}), "ok", "success", None),
+        (
+            told({"error": {"message": "slow"}}, 429),
+            "rate_limited",
+            "upstream_error",
+            "rate_limited",
+        ),
+        (told([5]), "invalid_answer", "upstream_error", "invalid_answer"),
+    ],
+)
+async def test_the_call_for_a_count_is_a_row_that_costs_nothing(
+    upstream: Upstream, row: str, outcome: str, code: str | None
+) -> None:
+    facts: list[Fact] = []
+
+    answer = await counted(upstream, facts=facts)
+
+    begun, call, finished = facts
+    assert isinstance(begun, RequestBegun)
+    assert isinstance(call, CallFinished)
+    assert isinstance(finished, RequestFinished)
+    assert (call.role, call.outcome, call.cost, call.model) == ("count", row, 0, "claude-*")
+    assert (finished.outcome, finished.code) == (outcome, code)
+    assert (finished.model, finished.provider, finished.rows) == ("claude-*", "an", (call,))
+    assert answer.headers["x-lockgate-request-id"] == finished.request_id
+    assert answer.headers["request-id"] == finished.request_id
+
+
+async def test_a_count_that_is_cut_off_is_told_so() -> None:
+    facts: list[Fact] = []
+    upstream = Upstream([Played((60.0,))])
+
+    async def cut() -> Response:
+        return await counted(upstream, facts=facts)
+
+    task = asyncio.create_task(cut())
+    while not upstream.given:
+        await anyio.lowlevel.checkpoint()
+    task.cancel()
+    answer = await task
+
+    finished = facts[-1]
+    assert isinstance(finished, RequestFinished)
+    assert (answer.status_code, finished.outcome, finished.status) == (503, "unavailable", 503)
+    assert upstream.given[0].closed

@@ -148,13 +148,14 @@ async def test_a_call_is_served_and_can_be_looked_up() -> None:
     assert found.json["request"]["outcome"] == "success"
 
 
-async def test_a_request_that_is_not_known_has_no_rows() -> None:
+async def test_a_request_that_is_not_known_is_said_to_be_kept_nowhere_here() -> None:
     async with serving() as gateway:
         found = await gateway.ask("/admin/ledger?request=nope", OPEN)
         unsaid = await gateway.ask("/admin/ledger", OPEN)
 
-    assert found.json == {"rows": [], "request": None}
-    assert unsaid.status == 400
+    assert (found.status, unsaid.status) == (404, 400)
+    assert found.json["error"]["code"] == "not_found"
+    assert "another worker" in found.json["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -163,13 +164,16 @@ async def test_a_request_that_is_not_known_has_no_rows() -> None:
 async def test_the_records_are_for_the_admin_alone(authorization: str | None) -> None:
     headers = {} if authorization is None else {"authorization": authorization}
     async with serving() as gateway:
-        assert (await gateway.ask("/admin/ledger?request=x", headers)).status == 401
+        refused = await gateway.ask("/admin/ledger?request=x", headers)
+
+    assert refused.status == 401
+    assert set(refused.json["error"]) == {"message", "type", "param", "code"}
 
 
 async def test_a_token_may_have_characters_beyond_ascii() -> None:
     sent = {"authorization": "Bearer " + "schlüssel".encode().decode("latin-1")}
     async with serving("schlüssel") as gateway:
-        assert (await gateway.ask("/admin/ledger?request=x", sent)).status == 200
+        assert (await gateway.ask("/admin/ledger?request=x", sent)).status == 404
 
 
 async def test_without_an_admin_token_the_records_are_closed() -> None:
@@ -188,6 +192,7 @@ async def test_metrics_have_what_was_served_by_now() -> None:
         'outcome="success",technique="none"} 1.0'
     ]
     assert "sim-small" not in text
+    assert "_created" not in text
 
 
 async def test_metrics_may_want_a_token() -> None:
@@ -207,6 +212,8 @@ async def test_models_are_listed_as_each_dialect_has_them() -> None:
     assert [row["id"] for row in anthropic.json["data"]] == ["small", "large"]
     assert (anthropic.json["first_id"], anthropic.json["last_id"]) == ("small", "large")
     assert anthropic.json["has_more"] is False
+    assert openai.headers["x-lockgate-request-id"] == openai.headers["x-request-id"]
+    assert anthropic.headers["x-lockgate-request-id"] == anthropic.headers["request-id"]
 
 
 async def test_one_model_is_told_by_the_name_that_was_asked_for() -> None:
@@ -245,6 +252,7 @@ async def test_tokens_of_a_model_without_a_count_of_its_own_are_estimated() -> N
     assert counted.headers["x-lockgate-count-source"] == "estimate"
     assert 90 <= counted.json["input_tokens"] <= 120
     assert (denied.status, nobody.status) == (403, 401)
+    assert all(answer.headers["x-lockgate-request-id"] for answer in (counted, denied, nobody))
 
 
 @pytest.mark.parametrize(
@@ -262,3 +270,57 @@ async def test_what_is_not_there_is_said_in_json(method: str, path: str, status:
 
     assert answer.status == status
     assert answer.json["error"]["message"]
+
+
+async def test_a_count_is_a_request_like_any_other() -> None:
+    asked = {"model": "sim-thing", "messages": [{"role": "user", "content": "hi"}]}
+    async with serving() as gateway:
+        counted = await gateway.ask("/v1/messages/count_tokens", {}, asked)
+        name = counted.headers["x-lockgate-request-id"]
+        found = await gateway.ask(f"/admin/ledger?request={name}", OPEN)
+        text = (await gateway.ask("/metrics")).body.decode()
+
+    assert found.json["rows"] == []  # the simulation was not asked
+    assert (found.json["request"]["model"], found.json["request"]["status"]) == ("sim-*", 200)
+    line = (
+        'lockgate_requests_total{dialect="anthropic",model="sim-*",'
+        'outcome="success",technique="none"} 1.0'
+    )
+    assert line in text
+    assert 'lockgate_requests_in_flight{dialect="anthropic"} 0.0' in text
+
+
+async def test_a_gateway_that_stops_counts_no_tokens() -> None:
+    async with serving() as gateway:
+        assert gateway.app.gate is not None
+        gateway.app.gate.closing = True
+        answer = await gateway.ask("/v1/messages/count_tokens", {}, chat())
+
+    assert (answer.status, answer.json["type"]) == (503, "error")
+
+
+@pytest.mark.parametrize(
+    ("model", "headers", "told"),
+    [
+        ("small", {"x-lockgate-technique": "zap"}, ("small", "unknown_technique")),
+        ("sim-secret", {"x-lockgate-technique": "zap"}, ("sim-*", "unknown_technique")),
+        (
+            "self_consistency/small",
+            {"x-lockgate-params": '{"zap": 1}'},
+            ("small", "invalid_option"),
+        ),
+        ("my secret", {}, ("", "model_not_found")),
+    ],
+)
+async def test_what_was_refused_is_logged_by_our_names_alone(
+    model: str, headers: dict[str, str], told: tuple[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with serving() as gateway:
+        refused = await gateway.ask("/v1/chat/completions", headers, chat(model))
+        await gateway.ask("/metrics")  # what has come by now is written
+
+    (line,) = [x for x in capfd.readouterr().err.splitlines() if "request.finished" in x]
+    logged = orjson.loads(line)
+    assert refused.status in (400, 404)
+    assert (logged["model"], logged["code"]) == told
+    assert "secret" not in line
