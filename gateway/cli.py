@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets as dice
 from decimal import Decimal
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Final, NoReturn
 
@@ -22,7 +23,7 @@ from gateway.config import (
     load,
     secrets,
 )
-from gateway.demo import DemoAnswer, render, run
+from gateway.demo import QUESTIONS, DemoAnswer, render, run
 from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked
 from gateway.policy.keys import OPEN, digest
@@ -34,9 +35,31 @@ from techniques.core.reply import fold
 _DEMO_SPEED: Final = 50.0
 """How much faster than a real model the demo's simulation answers; its times are scaled back."""
 
+_SHORT: Final = 16
+_DEMO_MODEL: Final = "sim-small"
+_DEMO_HEAD: Final = f"""\
+{len(QUESTIONS)} questions to {_DEMO_MODEL}, one after the other; the judge, where there is one, is
+sim-large. Both are a simulation. Calls, cost and time are sums over all questions: the time is
+what a model would take that writes at a usual pace, the cost is at made-up prices."""
+
 main = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 keys = typer.Typer(no_args_is_help=True, help="Client keys.")
 main.add_typer(keys, name="key")
+
+
+def _tell_version(asked: bool) -> None:  # noqa: FBT001 - the signature is typer's
+    if asked:
+        typer.echo(f"lockgate {metadata.version('lockgate')}")
+        raise typer.Exit
+
+
+_VERSION = typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell it and end.")
+
+
+@main.callback()
+def _all(*, version: Annotated[bool, _VERSION] = False) -> None:
+    del version
+
 
 _FILE = typer.Option("-c", "--config", help="The configuration file; none: embedded defaults.")
 
@@ -56,7 +79,12 @@ def check(file: Path) -> None:
     loaded, known = _checked(file)
     for line in remarks(loaded, known):
         typer.echo(f"note: {line}")
-    typer.echo(f"{file}: ok, {len(loaded.models)} models, {len(loaded.keys)} keys")
+    counts = (_counted(len(loaded.models), "model"), _counted(len(loaded.keys), "key"))
+    typer.echo(f"{file}: ok, {', '.join(counts)}")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 @keys.command()
@@ -67,6 +95,8 @@ def new(name: Annotated[str, typer.Argument()] = "default") -> None:
         secret = dice.token_urlsafe(32)
         typer.echo("LOCKGATE_KEY_SECRET is not set. Here is one; the gateway needs the same:\n")
         typer.echo(f"export LOCKGATE_KEY_SECRET={secret}\n")
+    elif len(secret) < _SHORT:
+        typer.echo("note: LOCKGATE_KEY_SECRET is short; 32 random characters are safe", err=True)
     key = f"lg-{dice.token_urlsafe(32)}"
     typer.echo(f"{key}\n\nKeep it: it is not shown again. Add this to the configuration:\n")
     quoted = orjson.dumps(name).decode()  # any name is so one of YAML's, too
@@ -89,7 +119,7 @@ async def _demo(known: Secrets) -> str:
         async def ask(technique: str, question: str) -> DemoAnswer:
             ledger = Ledger()
             began = anyio.current_time()
-            body = {"model": "sim-small", "messages": [{"role": "user", "content": question}]}
+            body = {"model": _DEMO_MODEL, "messages": [{"role": "user", "content": question}]}
             asked = Asked(CHAT.decode(body, b""), OPEN, Wishes(technique=technique))
             async with pipeline.answer(asked, pipeline.plan(asked), ledger) as events:
                 reply = await fold(events)
@@ -98,7 +128,8 @@ async def _demo(known: Secrets) -> str:
                 reply.text, len(ledger.rows), Decimal(ledger.cost_usd() or 0), seconds
             )
 
-        return render(await run(ask, pipeline.planner.cards))
+        table = render(await run(ask, pipeline.planner.cards))
+        return f"{_DEMO_HEAD}\n\n{table}"
 
 
 def _checked(file: Path | None) -> tuple[Config, Secrets]:

@@ -88,7 +88,10 @@ def is_right(question: Question, text: str) -> bool:
 
 def render(rows: Sequence[Row]) -> str:
     """Return *rows* as a plain table with aligned columns."""
-    table = [("technique", "accuracy", "upstream calls", "cost $", "time s"), *map(_cells, rows)]
+    table = [
+        ("technique", "accuracy", "upstream calls", "cost $", "simulated s"),
+        *map(_cells, rows),
+    ]
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     lines = [_line(row, widths) for row in table]
     lines.insert(1, "  ".join("-" * width for width in widths))

@@ -37,7 +37,7 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
 
 def _empty(config: Config) -> Iterator[str]:
     if not config.models:
-        yield "models: there is none"
+        yield "models: there is none; add one, such as `- {name: fast, provider: NAME}`"
 
 
 def _keys(config: Config, secrets: Secrets) -> Iterator[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -161,8 +161,33 @@ def _unknown_sections() -> Iterator[str]:
 def _lines(error: ValidationError) -> Iterator[str]:
     for fault in error.errors(include_url=False, include_input=False):
         at = ".".join(_named(fault["loc"]))
-        message = fault["msg"].removeprefix("Value error, ")
+        message = _said(fault["type"], fault["msg"], fault["loc"])
         yield f"{at}: {message}" if at else message
+
+
+def _said(kind: str, message: str, loc: tuple[int | str, ...]) -> str:
+    if kind == "extra_forbidden":
+        allowed = (field.alias or name for name, field in _section(loc).model_fields.items())
+        return f"there is no such setting; allowed here: {', '.join(allowed)}"
+    plain = message.removeprefix("Value error, ")
+    return plain.replace("Input should be", "must be").replace("Field required", "is missing")
+
+
+def _section(loc: tuple[int | str, ...]) -> type[BaseModel]:
+    """Return the section of the configuration that *loc* is in."""
+    section: type[BaseModel] = Config
+    named = False  # what comes next is a name of the operator's, or a place in a list
+    for part in loc[:-1]:
+        field = None if named else section.model_fields.get(str(part))
+        named = field is not None and get_origin(field.annotation) in (Mapping, tuple)
+        section = (field and _model_in(field.annotation)) or section
+    return section
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)
 
 
 def _named(loc: tuple[int | str, ...]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from gateway.config.names import means_any, serves, twice
 from gateway.config.values import Seconds, Size, Word
 
 JsonMap = Mapping[str, Any]
@@ -270,23 +271,24 @@ class Config(Section):
 def _unknown_names(config: Config) -> Iterator[str]:
     models = {model.name for model in config.models}
     if len(models) < len(config.models):
-        yield "models: two have the same name"
+        yield f"models: two have the same name, {twice(m.name for m in config.models)!r}"
     for model in config.models:
         if model.provider not in config.providers:
             yield f"models.{model.name}.provider: there is no provider {model.provider!r}"
     for path, name in _model_references(config):
-        if not _serves(models, name):
+        if not serves(models, name):
             yield f"{path}: there is no model {name!r}"
+    yield from _unknown_to_keys(config, models)
     names = [key.name for key in config.keys]
     if len(set(names)) < len(names) or len({key.hash for key in config.keys}) < len(names):
         yield "keys: two have the same name or hash"
 
 
-def _serves(models: set[str], name: str) -> bool:
-    """Return whether one of *models*, which may end in ``*``, is what *name* means."""
-    if name.endswith("*"):
-        return False  # stands for many, and one must be asked
-    return name in models or any(m.endswith("*") and name.startswith(m[:-1]) for m in models)
+def _unknown_to_keys(config: Config, models: set[str]) -> Iterator[str]:
+    for key in config.keys:
+        for name in key.models or ():
+            if not means_any(models, name):
+                yield f"keys.{key.name}.models: there is no model {name!r}"
 
 
 def _model_references(config: Config) -> Iterator[tuple[str, str]]:

@@ -91,7 +91,7 @@ def test_the_table_is_aligned() -> None:
         "calls",
         "cost",
         "$",
-        "time",
+        "simulated",
         "s",
     ]
     assert lines[2].split() == ["none", "65", "%", "40", "0.001230", "1.2"]

@@ -28,7 +28,9 @@ def test_a_configuration_that_works_has_no_faults() -> None:
 
 
 def test_without_models_there_is_nothing_to_serve() -> None:
-    assert faults(config(models=[]), SECRETS) == ["models: there is none"]
+    (line,) = faults(config(models=[]), SECRETS)
+
+    assert line.startswith("models: there is none; add one")
 
 
 def test_keys_need_the_secret_they_were_hashed_with() -> None:
@@ -148,3 +150,10 @@ def test_what_an_operator_should_know_is_told() -> None:
         "models.m",
         "LOCKGATE_ADMIN_TOKEN is not set",
     ]
+
+
+def test_the_price_of_a_simulated_model_is_known() -> None:
+    providers = {"oa": {"dialect": "openai_chat", "simulated": {}}}
+    made = config(providers=providers, models=[{"name": "sim-small", "provider": "oa"}])
+
+    assert remarks(made, SECRETS) == []

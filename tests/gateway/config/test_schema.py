@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +18,9 @@ def config(**sections: Json) -> Config:
     return Config.model_validate({"providers": PROVIDERS, **sections})
 
 
+KEY = {"name": "k", "hash": "hmac-sha256:" + "2" * 64}
+
+
 def model(name: str, **more: Json) -> dict[str, Any]:
     return {"name": name, "provider": "oa", **more}
 
@@ -24,7 +28,15 @@ def model(name: str, **more: Json) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("sections", "said"),
     [
-        ({"models": [model("a"), model("a")]}, "two have the same name"),
+        ({"models": [model("a"), model("a")]}, "models: two have the same name, 'a'"),
+        (
+            {"models": [model("a")], "keys": [{**KEY, "models": ["a", "zip"]}]},
+            "keys.k.models: there is no model 'zip'",
+        ),
+        (
+            {"models": [model("a")], "keys": [{**KEY, "models": ["b*"]}]},
+            "keys.k.models: there is no model 'b*'",
+        ),
         ({"models": [model("a", provider="no")]}, "models.a.provider: there is no provider 'no'"),
         ({"models": [model("a", fallbacks=["b"])]}, "models.a.fallbacks: there is no model 'b'"),
         ({"models": [model("a")], "reliability": {"judge": "b"}}, "reliability.judge: there is"),
@@ -46,7 +58,7 @@ def model(name: str, **more: Json) -> dict[str, Any]:
     ],
 )
 def test_names_must_exist_and_be_unique(sections: dict[str, Json], said: str) -> None:
-    with pytest.raises(ValidationError, match=said.replace("*", r"\*")):
+    with pytest.raises(ValidationError, match=re.escape(said)):
         config(**sections)
 
 
@@ -167,3 +179,10 @@ def test_an_empty_key_adds_nothing() -> None:
     made = embedded_config({"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": ""})
 
     assert set(made.providers) == {"simulated"}
+
+
+@pytest.mark.parametrize("name", ["gpt-*", "gpt-4o", "gpt-4*", "g*", "a", "*"])
+def test_a_key_may_name_models_as_wide_as_it_likes(name: str) -> None:
+    models = [model("gpt-*"), model("a")]
+
+    assert config(models=models, keys=[{**KEY, "models": [name]}]).keys[0].models == (name,)

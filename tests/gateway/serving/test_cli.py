@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import re
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,72 @@ def test_a_file_that_is_right_is_said_to_be(file: Path) -> None:
 
     assert (code, err) == (0, [])
     assert out[-1] == f"{file}: ok, 2 models, 0 keys"
+
+
+def test_one_is_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCKGATE_KEY_SECRET", "secret")
+    hashed = digest("secret", "key")
+    file.write_text(GOOD.split(", {name: b")[0] + f"]\nkeys: [{{name: k, hash: '{hashed}'}}]\n")
+
+    assert lockgate("check", str(file))[1][-1] == f"{file}: ok, 1 model, 1 key"
+
+
+def test_its_version_is_told() -> None:
+    assert lockgate("--version") == (0, [f"lockgate {metadata.version('lockgate')}"], [])
+
+
+def test_each_of_several_faults_has_a_line_with_its_path(file: Path) -> None:
+    file.write_text(
+        GOOD.replace("provider: p}]", "provider: q}]") + "reliability: {judge: x, critic: y}\n"
+    )
+
+    _, _, err = lockgate("check", str(file))
+
+    assert err == [
+        "error: models.b.provider: there is no provider 'q'",
+        "error: reliability.judge: there is no model 'x'",
+        "error: reliability.critic: there is no model 'y'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "upstream: {retrys: 1}",
+            "upstream.retrys: there is no such setting; allowed here: connect_s, first_byte_s, "
+            "idle_s, retries, backoff_s, max_wait_s, pool",
+        ),
+        (
+            "keys: [{name: k, hash: x, budget: {eur: 3}}]",
+            "keys.0.budget.eur: there is no such setting; allowed here: usd, period, tz",
+        ),
+        (
+            "router: {kind: fixed}",
+            "router.kind: there is no such setting; allowed here: type, lambda, url",
+        ),
+        ("server: {port: 70000}", "server.port: must be less than or equal to 65535"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_would_be_right(file: Path, text: str, line: str) -> None:
+    file.write_text(GOOD + text)
+
+    assert f"error: {line}" in lockgate("check", str(file))[2]
+
+
+def test_a_name_of_the_operators_own_is_no_setting(file: Path) -> None:
+    file.write_text("providers: {limits: {dialect: openai_chat, simulated: {}, key: x}}")
+
+    (line,) = lockgate("check", str(file))[2]
+
+    assert "providers.limits.key: " in line
+    assert "base_url" in line
+
+
+def test_a_short_secret_is_remarked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCKGATE_KEY_SECRET", "short")
+
+    assert "LOCKGATE_KEY_SECRET is short" in lockgate("key", "new", "a")[2][0]
 
 
 def test_what_an_operator_should_know_is_told_with_it(file: Path) -> None:
