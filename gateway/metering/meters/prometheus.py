@@ -30,6 +30,8 @@ from gateway.metering.ledger import (
 )
 from techniques.core.events import Warned
 
+disable_created_metrics()  # they double the series, and nobody asks when one began
+
 
 class BatchHistogram(Histogram):
     """A histogram that takes many values at the price of one."""
@@ -86,7 +88,6 @@ class PrometheusMeter:
     """Turns facts into metrics of *registry*."""
 
     def __init__(self, registry: CollectorRegistry, models: Iterable[str]) -> None:
-        disable_created_metrics()  # twice the series, and nobody asks when one began
         self._requests = Counter(
             "lockgate_requests",
             "Client requests by how they ended.",
