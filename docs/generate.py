@@ -17,30 +17,16 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
+from docs import failures
 from gateway.config.schema import ServerConfig, UpstreamConfig
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.policy import wishes
 from gateway.upstream.simulated.settings import ABOUT, MODELS
 from gateway.wire.anthropic import AnthropicMessages
-from gateway.wire.dialect import Dialect
 from gateway.wire.openai_chat import OpenAIChat
 from techniques import catalog
-from techniques.core.errors import (
-    CapReached,
-    DeadlinePassed,
-    Denied,
-    FailureKind,
-    GatewayError,
-    RequestRejected,
-    Said,
-    StreamBroken,
-    TechniqueFailed,
-    TooLarge,
-    Unauthenticated,
-    Unavailable,
-    UnknownModel,
-    UpstreamFailed,
-)
+from techniques.core.codes import WARNINGS
+from techniques.core.errors import StreamBroken
 from techniques.core.json import JsonObject
 from techniques.core.registry import load
 
@@ -152,49 +138,15 @@ def metrics() -> str:
     return _table(("metric", "type", "labels", "meaning"), rows)
 
 
-def _upstream(kind: FailureKind, status: int | None = None) -> UpstreamFailed:
-    again = kind in ("transport", "timeout", "rate_limited", "overloaded", "server")
-    return UpstreamFailed("", kind, retryable=again, said=Said(status))
-
-
-_ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
-    ("The request is wrong, or a wish has no such name or value", RequestRejected("")),
-    ("No key, or a wrong one", Unauthenticated("")),
-    ("The key may not use this model or technique", Denied("")),
-    ("There is no such model", UnknownModel("")),
-    ("The deadline has passed", DeadlinePassed("")),
-    ("The body is too large", TooLarge("")),
-    ("A cap on calls or money leaves no call to make", CapReached("")),
-    ("The technique found no answer, and `on-error` is `raise`", TechniqueFailed("")),
-    ("The provider calls the request wrong", _upstream("rejected", 400)),
-    ("The prompt is too long for the model", _upstream("context_overflow", 400)),
-    ("The provider's rate limit", _upstream("rate_limited", 429)),
-    ("The provider account's quota is used up", _upstream("quota", 429)),
-    ("The provider is overloaded", _upstream("overloaded", 529)),
-    ("The provider failed", _upstream("server", 500)),
-    ("The provider cannot be reached, or the connection broke", _upstream("transport")),
-    ("The provider did not answer in time", _upstream("timeout")),
-    ("The provider's answer cannot be read", _upstream("invalid_answer", 200)),
-    ("The provider refused the gateway's own key", _upstream("authentication", 401)),
-    ("The gateway is stopping", Unavailable("")),
-)
-
-
 def errors() -> str:
     """Return the table of failures: how each is told in either dialect."""
-    rows = [
-        (meaning, *_told(OpenAIChat(), error, "code"), *_told(AnthropicMessages(), error, "type"))
-        for meaning, error in _ERRORS
-    ]
     head = ("what happened", "chat completions", "its `code`", "messages", "its `type`")
-    return _table(head, rows)
+    return _table(head, failures.rows())
 
 
-def _told(dialect: Dialect, error: GatewayError, field: str) -> tuple[str, str]:
-    failure = dialect.failure(error)
-    again = failure.headers.get("x-should-retry")
-    words = orjson.loads(failure.body)["error"][field]
-    return f"{failure.status}{', do not retry' if again == 'false' else ''}", f"`{words}`"
+def warnings() -> str:
+    """Return the table of the warnings' codes."""
+    return _table(("code", "meaning"), ((f"`{code}`", told) for code, told in WARNINGS.items()))
 
 
 def broken_stream() -> str:
@@ -240,6 +192,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "options": options,
     "metrics": metrics,
     "errors": errors,
+    "warnings": warnings,
     "broken-stream": broken_stream,
     "simulation": simulation,
     "settings": settings,

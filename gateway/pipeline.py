@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from random import Random  # noqa: TID251 - this is where a request's dice are seeded
+from secrets import token_hex
+from typing import Final
 
 import anyio
 
@@ -25,6 +27,8 @@ from techniques.core.events import Event
 from techniques.core.json import NOTHING
 from techniques.core.request import Request
 from techniques.core.task import Task, Unlimited
+
+_MARGIN_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +110,16 @@ class Pipeline:
             plan.options,
             Random(self.random.getrandbits(64) if seed is None else seed),
             stack.allowance or Unlimited(),
-            plan.deadline_s and anyio.current_time() + plan.deadline_s,
+            plan.deadline_s and anyio.current_time() + _for_calls(plan.deadline_s),
+            token_hex(8),
         )
         run = rescued(plan.card.run) if plan.rescue else plan.card.run
         return TechniqueChannel(run, task, channels)
+
+
+def _for_calls(seconds: float) -> float:
+    """Return how much of a deadline's *seconds* sub-calls get; the rest is for their answer."""
+    return seconds - min(_MARGIN_S, seconds / 10)
 
 
 @asynccontextmanager

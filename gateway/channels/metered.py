@@ -14,7 +14,7 @@ from pricing.cost import cost
 from pricing.price import Price
 from pricing.usage import Usage
 from techniques.core.channel import Channel, EventStream
-from techniques.core.errors import GatewayError, StreamBroken, UpstreamFailed
+from techniques.core.errors import GatewayError, RequestRejected, StreamBroken, UpstreamFailed
 from techniques.core.events import (
     Event,
     Finished,
@@ -88,7 +88,8 @@ class _Metered:
             events = await self._call.__aenter__()
         except BaseException as error:
             self._failed(error)
-            self._record()
+            if not isinstance(error, RequestRejected):  # which was refused before it was sent
+                self._record()
             raise
         self.first_s = perf_counter() - self._started
         if self._request.role == "answer":

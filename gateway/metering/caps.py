@@ -53,7 +53,10 @@ class RunAllowance:
             CapReached: None is left.
         """
         if not self.affordable(1):
-            raise CapReached("The caps of this run leave no further call.")
+            raise CapReached(
+                "The caps of this run leave no further call. (Of an answer without a limit of its "
+                "own, 256 tokens are expected.)"
+            )
         self._begun += 1
 
     def _by_cost(self, max_cost: int, calls: int) -> int:

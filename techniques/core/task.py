@@ -31,8 +31,10 @@ class Unlimited:
 class Task(Generic[OptionsT]):
     """One request, the technique's own options, seeded dice and what may be spent.
 
-    ``deadline`` is a time of ``anyio.current_time()`` by which an answer must stand, None if there
-    is none: a technique hands it to ``fanout``, which then returns what it has.
+    ``deadline`` is a time of ``anyio.current_time()`` by which the last sub-call must have ended,
+    None if there is none: a technique hands it to ``fanout``, which then returns what it has.
+    ``fence`` marks off text that is not to be obeyed; nobody who writes such text may know it, so
+    it comes from no seed.
     """
 
     request: Request
@@ -40,3 +42,4 @@ class Task(Generic[OptionsT]):
     random: Random = field(default_factory=lambda: Random(0))
     allowance: Allowance = field(default_factory=Unlimited)
     deadline: float | None = None
+    fence: str = "fence"

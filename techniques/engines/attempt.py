@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from techniques.core.channel import Channels, Member
 from techniques.core.errors import CapReached, DeadlinePassed
@@ -23,8 +23,6 @@ from techniques.parts.sampling import Spread
 from techniques.parts.transcript import Fence, pictures
 
 OptionsT = TypeVar("OptionsT")
-
-_MARGIN: Final = 0.1  # seconds before the deadline that are left for sending the answer
 
 
 @dataclass(slots=True)
@@ -61,7 +59,7 @@ class Attempt:
     @property
     def until(self) -> float | None:
         """When the last sub-call must have ended, on the clock of ``Task.deadline``."""
-        return None if self.task.deadline is None else self.task.deadline - _MARGIN
+        return self.task.deadline
 
     def affordable(self, calls: int) -> int:
         """Return how many of *calls* the caps leave; none is left once the deadline has come."""
@@ -166,7 +164,7 @@ def begin(task: Task[OptionsT], channels: Channels, technique: str) -> Attempt:
         channels,
         expect(request),
         Checks(request),
-        Fence(f"{task.random.getrandbits(64):016x}"),
+        Fence(task.fence),
         task.random.getrandbits(31) if own is None else own,
     )
 

@@ -95,7 +95,7 @@ async def test_tech_10_one_limited_and_one_slow_sample_lose_nothing() -> None:
         began = anyio.current_time()
         played = await run(draws(answers), num_samples=4, deadline=began + 10)
         assert played.text == "42"
-        assert anyio.current_time() - began < 10
+        assert anyio.current_time() - began <= 10
         assert played.note("votes")["of"] == 2
 
 

@@ -88,6 +88,19 @@ class PrometheusMeter:
     """Turns facts into metrics of *registry*."""
 
     def __init__(self, registry: CollectorRegistry, models: Iterable[str]) -> None:
+        self._declare_requests(registry)
+        self._declare_calls(registry)
+        self._declare_rest(registry)
+        self._child: Any = lru_cache(4096)(_child)
+        self._sums: defaultdict[Counter | Gauge, float] = defaultdict(float)
+        self._amounts: defaultdict[BatchHistogram, list[float]] = defaultdict(list)
+        for dialect in ("openai_chat", "anthropic"):
+            self._in_flight.labels(dialect)
+            for model in (*models, ""):
+                for outcome in OUTCOMES:  # a rate needs the zero before the first
+                    self._requests.labels(dialect, model, "none", outcome)
+
+    def _declare_requests(self, registry: CollectorRegistry) -> None:
         self._requests = Counter(
             "lockgate_requests",
             "Client requests by how they ended.",
@@ -122,6 +135,8 @@ class PrometheusMeter:
             buckets=_OVERHEAD,
             registry=registry,
         )
+
+    def _declare_calls(self, registry: CollectorRegistry) -> None:
         self._call_seconds = BatchHistogram(
             "gen_ai_client_operation_duration_seconds",
             "One upstream call, from sending it to the end of its answer.",
@@ -166,6 +181,8 @@ class PrometheusMeter:
             ("model", "provider"),
             registry=registry,
         )
+
+    def _declare_rest(self, registry: CollectorRegistry) -> None:
         self._truncated = Counter(
             "lockgate_truncations",
             "Answers that broke after they had begun.",
@@ -194,14 +211,6 @@ class PrometheusMeter:
         self._warnings = Counter(
             "lockgate_warnings", "Warnings by code.", ("code",), registry=registry
         )
-        self._child: Any = lru_cache(4096)(_child)
-        self._sums: defaultdict[Counter | Gauge, float] = defaultdict(float)
-        self._amounts: defaultdict[BatchHistogram, list[float]] = defaultdict(list)
-        for dialect in ("openai_chat", "anthropic"):
-            self._in_flight.labels(dialect)
-            for model in (*models, ""):
-                for outcome in OUTCOMES:  # a rate needs the zero before the first
-                    self._requests.labels(dialect, model, "none", outcome)
 
     def __call__(self, facts: Sequence[Fact]) -> None:
         """Count *facts*: what adds up is summed first, and counted once."""

@@ -197,5 +197,13 @@ class WholeRelay(WholeReader):
         frame = Frame()
         yield from frame.start(message)
         frame.stop(message)
-        yield Relayed(raw)
+        yield Relayed(raw, _written(message["content"]))
         yield frame.finished()
+
+
+def _written(blocks: list[Json]) -> int:
+    """Return the characters that the model wrote in *blocks*: text, reasoning, calls."""
+    named = [block for block in blocks if isinstance(block, dict)]
+    texts = (block.get(name) for block in named for name in ("text", "thinking"))
+    written = sum(len(text) for text in texts if isinstance(text, str))
+    return written + sum(len(orjson.dumps(block["input"])) for block in named if "input" in block)
