@@ -17,6 +17,7 @@ from gateway.config import Config
 from gateway.config.embedded import embedded
 from gateway.pastes import pastes
 from tests.docs.documents import ADDRESS, ROOT, blocks, commands
+from tests.fakes.client import Exchange, request
 from tests.fakes.gateway import ADMIN_TOKEN, KEY_SECRET, Gateway
 
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/clients.md", "docs/operations.md")
@@ -51,10 +52,19 @@ def _run(arguments: list[str], folder: Path) -> str:
     return result.stdout
 
 
+def _asked(address: str) -> str:
+    """Make a call, and return the name of it."""
+    body = b'{"model": "sim-small", "messages": [{"role": "user", "content": "hi"}]}'
+    sent = request("/v1/chat/completions", body, {"content-type": "application/json"})
+    return Exchange(int(address.rpartition(":")[2]), sent).whole().request_id
+
+
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_command_works(line: str, address: str, tmp_path: Path) -> None:
     if line.startswith("curl ") and shutil.which("curl") is None:
         pytest.skip("curl is not installed")
+    if "REQUEST_ID" in line:
+        line = line.replace("REQUEST_ID", _asked(address))
     line = line.replace(ADDRESS, address).replace("curl ", "curl --fail-with-body -sS ", 1)
     line = re.sub(r"^lockgate ", f"{sys.executable} -m gateway.cli ", line)
 

@@ -1,0 +1,85 @@
+"""What can fail, and how a client is told of it: the rows of the README's table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import orjson
+
+from gateway.wire.anthropic import AnthropicMessages
+from gateway.wire.dialect import Dialect
+from gateway.wire.openai_chat import OpenAIChat
+from techniques.core.errors import (
+    CapReached,
+    DeadlinePassed,
+    Denied,
+    FailureKind,
+    GatewayError,
+    RequestRejected,
+    Said,
+    TechniqueFailed,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+    UnknownModel,
+    UpstreamFailed,
+)
+
+
+def _upstream(kind: FailureKind, status: int | None = None) -> GatewayError:
+    again = kind in ("transport", "timeout", "rate_limited", "overloaded", "server")
+    return UpstreamFailed("", kind, retryable=again, said=Said(status))
+
+
+def _rejected(code: str) -> GatewayError:
+    return RequestRejected("", code=code)
+
+
+ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
+    ("The request cannot be read, or is wrong", RequestRejected("")),
+    ("A field has a wrong value", _rejected("invalid_value")),
+    ("There is no wish of this name", _rejected("unknown_wish")),
+    ("A wish has a wrong value", _rejected("invalid_wish")),
+    ("There is no such technique", _rejected("unknown_technique")),
+    ("The technique has no such option, or not with this value", _rejected("invalid_option")),
+    ("A cap on money, and a model without a price", _rejected("price_unknown")),
+    ("A feature that the model does not have", _rejected("unsupported_feature")),
+    ("A feature that the provider's API does not have", _rejected("unsupported_parameter")),
+    ("No key", Unauthenticated("", code="missing_api_key")),
+    ("A wrong key", Unauthenticated("")),
+    ("The key may not use this model or technique", Denied("")),
+    ("There is no such model", UnknownModel("")),
+    ("The deadline has passed", DeadlinePassed("")),
+    ("The body is too large", TooLarge("")),
+    ("A cap on calls or money leaves no call to make", CapReached("")),
+    ("The technique failed, and `on-error` is `raise`", TechniqueFailed("")),
+    ("... as none of its draws was usable", TechniqueFailed("", code="no_usable_answer")),
+    ("... as none kept the form asked for", TechniqueFailed("", code="invalid_answer")),
+    ("The provider calls the request wrong", _upstream("rejected", 400)),
+    ("The prompt is too long for the model", _upstream("context_overflow", 400)),
+    ("The provider's rate limit", _upstream("rate_limited", 429)),
+    ("The provider account's quota is used up", _upstream("quota", 429)),
+    ("The provider is overloaded", _upstream("overloaded", 529)),
+    ("The provider failed", _upstream("server", 500)),
+    ("The provider cannot be reached, or the connection broke", _upstream("transport")),
+    ("The provider did not answer in time", _upstream("timeout")),
+    ("The provider's answer cannot be read", _upstream("invalid_answer", 200)),
+    ("The provider refused the gateway's own key", _upstream("authentication", 401)),
+    ("The gateway is stopping", Unavailable("")),
+    ("A bug in the gateway", GatewayError("", code="internal_error")),
+)
+
+
+def rows() -> Iterator[Sequence[str]]:
+    """Yield for each failure what happened, then status and name in either dialect."""
+    for meaning, error in ERRORS:
+        chat = _told(OpenAIChat(), error, "code")
+        yield (meaning, *chat, *_told(AnthropicMessages(), error, "type"))
+
+
+def _told(dialect: Dialect, error: GatewayError, field: str) -> tuple[str, str]:
+    failure = dialect.failure(error)
+    again = failure.headers.get("x-should-retry")
+    words = orjson.loads(failure.body)["error"][field]
+    return f"{failure.status}{', do not retry' if again == 'false' else ''}", f"`{words}`"

@@ -1,0 +1,40 @@
+"""The codes of warnings, and what each means: the one list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "cache_control_dropped": "The provider takes no marks for its prompt cache.",
+        "cap_reached": "A cap ended the technique early; the best answer so far is given.",
+        "critique_unusable": "A critique could not be read, and nothing was mended by it.",
+        "deadline_reached": "The deadline ended the technique; the best answer so far is given.",
+        "failover": "A model of the technique's pool failed, and the next one was asked.",
+        "fallback": "The model failed, and this one of its fallbacks was asked.",
+        "field_dropped": "The provider has no such field, and it was left out.",
+        "invalid_answer": "The answer does not keep the form that was asked for.",
+        "json_object_by_instruction": "The provider has no JSON mode; the prompt asks for JSON.",
+        "judge_blind": "The judge sees no pictures, and judged without them.",
+        "judge_failed": "So many of the judge's calls failed.",
+        "judge_unparsable": "The judge's words gave no verdict; that candidate has none.",
+        "max_tokens_raised": "The limit was raised, as thinking is a part of it at this provider.",
+        "no_consensus": "The draws did not agree enough; the most frequent answer is given.",
+        "not_in_effect": "This wish is read, and not acted on in this version.",
+        "params_ignored": "Options came without a technique.",
+        "refusal_kept": "A good part of the draws declined, and one of them is the answer.",
+        "self_judged": "No judge is configured; the answering model judged itself.",
+        "stop_dropped": "Stop sequences that the provider does not take were left out.",
+        "system_sent_as_user": "There was only a system message, and it was sent as the user's.",
+        "technique_failed": "The technique failed with this code; a plain call gave the answer.",
+        "technique_masked": "The request has something that the technique cannot keep (`n` > 1, "
+        "token probabilities), and a plain call gave the answer.",
+        "temperature_clamped": "The temperature was lowered to the most that the provider takes.",
+        "thinking_dropped": "Reasoning of an earlier turn cannot be sent to this provider.",
+        "thinking_off": "Off for this call: a tool turn came without its reasoning.",
+        "tool_choice_relaxed": "The provider cannot think and be forced to a tool; it may choose.",
+        "voter_unusable": "Meanings could not be compared; only answers of the same words agree.",
+    }
+)
