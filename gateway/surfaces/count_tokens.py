@@ -138,7 +138,7 @@ async def _asked(call: Call, model: Model, headers: Mapping[str, str]) -> int:
         response.close()
     if response.status != 200:
         told = {name.lower(): value for name, value in response.headers.items()}
-        raise model.channel.provider.failure(response.status, told, bytes(body))
+        raise model.channel.refusal(response.status, told, bytes(body))
     return read_count(bytes(body))
 
 

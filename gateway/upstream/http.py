@@ -6,7 +6,7 @@ they are entered for every call, and that is a third of the gateway's own cost o
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -15,7 +15,9 @@ from typing import Final
 
 import structlog
 
+from gateway.upstream.faults import endless
 from gateway.upstream.provider import Provider, Reader, Target
+from gateway.upstream.redact import Mask
 from gateway.upstream.transport import Response, Transport
 from techniques.core.channel import EventStream
 from techniques.core.errors import StreamBroken, UpstreamFailed
@@ -31,6 +33,8 @@ from techniques.core.events import (
 from techniques.core.request import Request
 
 _ERROR_BODY: Final = 64 * 1024
+_MOST_UNSAID: Final = 64 * 2**20
+"""Bytes of an answer that may come without anything being said: a whole one, or an event."""
 _LINGER_S: Final = 0.25
 _WORDS_S: Final = 5.0
 _OK: Final = 200
@@ -65,14 +69,18 @@ class HttpChannel:
         """Send *request*; a failure before the first content is raised on entering."""
         return _Call(self, request)
 
+    def refusal(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFailed:
+        """Return what an answer with an error *status* means, without the account's credentials."""
+        return self.transport.mask.failure(self.provider.failure(status, headers, body))
 
-def _unread(error: Exception) -> UpstreamFailed:
+
+def _unread(error: Exception, mask: Mask) -> UpstreamFailed:
     """Return the failure that *error* is: a reader that trips over an answer is not a bug of ours.
 
     What a provider sends is not ours to trust, and no list of its oddities is complete.
     """
     if isinstance(error, UpstreamFailed):
-        return error
+        return mask.failure(error)
     _log.warning("answer.unreadable", exc_info=error)
     return UpstreamFailed("The provider's answer cannot be read.", "invalid_answer", retryable=True)
 
@@ -93,6 +101,7 @@ class _Call:
         "_request",
         "_response",
         "_spoken",
+        "_unsaid",
     )
 
     _response: Response
@@ -106,6 +115,7 @@ class _Call:
         self._ended = False
         self._deadline = 0.0
         self._spoken = True
+        self._unsaid = 0
         self._finished: Finished | None = None
         self._over = False
         self._failure: UpstreamFailed | None = None
@@ -148,7 +158,7 @@ class _Call:
                     self._first.append(event)
                     begun = begun or not isinstance(event, _PREAMBLE)
             except (UpstreamFailed, *_UNREADABLE) as error:
-                failure = _unread(error)
+                failure = _unread(error, channel.transport.mask)
                 if not begun:
                     raise failure from error
                 self._failure = failure  # it has its turn after what came before it
@@ -175,7 +185,7 @@ class _Call:
                     return await self._last(self._finished)
                 self._events = await self._more()
         except (UpstreamFailed, *_UNREADABLE) as error:
-            failed = _unread(error)
+            failed = _unread(error, self._channel.transport.mask)
             raise StreamBroken(failed.message, failed.kind, said=failed.said) from error
 
     async def _last(self, finished: Finished) -> Finished:
@@ -197,6 +207,7 @@ class _Call:
         now = monotonic()
         if self._spoken:
             self._spoken = False
+            self._unsaid = 0
             self._deadline = now + self._channel.patience.idle_s
             self._response.wait_until(self._deadline)
         elif now > self._deadline:
@@ -205,6 +216,9 @@ class _Call:
 
     def _read(self, chunk: bytes) -> Iterator[Event]:
         if chunk:
+            if self._unsaid > _MOST_UNSAID:
+                raise endless()
+            self._unsaid += len(chunk)
             return self._reader.feed(chunk)
         self._ended = True
         return self._reader.end()
@@ -231,4 +245,4 @@ class _Call:
                     break
                 body += chunk
         said = bytes(body[:_ERROR_BODY])
-        return self._channel.provider.failure(response.status, response.headers, said)
+        return self._channel.refusal(response.status, response.headers, said)

@@ -18,11 +18,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.lowlevel
 from aiohappyeyeballs import start_connection
 
 from gateway.upstream.addresses import Addresses
-from gateway.upstream.connection import Answer, Connection
+from gateway.upstream.answer import Answer
+from gateway.upstream.connection import Connection
 from gateway.upstream.provider import HttpCall
+from gateway.upstream.redact import Mask
 from gateway.upstream.silence import SilenceWatch
 from techniques.core.errors import UpstreamFailed
 
@@ -30,6 +33,7 @@ _ALWAYS: Final = {"accept": "*/*", "accept-encoding": "identity", "user-agent": 
 _KEPT_S: Final = 30.0
 _SECOND_TRY_S: Final = 0.25
 _HEADS: Final = 1024
+_SMALL_HEAD: Final = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ class PooledTransport:
         self._host = url.netloc.rpartition("@")[2]
         self._path = url.path
         self._headers = {**_ALWAYS, **endpoint.headers}
+        self.mask = Mask(endpoint.headers)
         self._connect_s = endpoint.connect_s
         self._tls = _trust() if secure else None
         self._addresses = Addresses(
@@ -69,14 +74,13 @@ class PooledTransport:
         self._slots = anyio.Semaphore(endpoint.pool) if endpoint.pool else None
         self._silence = SilenceWatch()
 
-    async def post(self, call: HttpCall, until: float) -> Answer:
+    async def post(self, call: HttpCall, until: float) -> Answer[Connection]:
         """Send *call*; see ``Transport.post``."""
-        if self._slots is not None:
-            await self._slot(until - monotonic())
+        contended = self._slots is not None and await self._slot(until - monotonic())
         try:
-            connection = self._kept() or await self._connected(
-                min(until - monotonic(), self._connect_s)
-            )
+            if contended:  # what still comes for the call before is not taken for an answer to this
+                await anyio.lowlevel.checkpoint()
+            connection = self._kept() or await self._connected(until)
         except BaseException:
             self._free()
             raise
@@ -85,7 +89,14 @@ class PooledTransport:
         try:
             head = b"%b%d\r\n\r\n" % (self._head(call), len(call.body))
             connection.send(head, call.body, answer)
-            await answer.headed()
+            try:
+                await answer.headed()
+            except UpstreamFailed:
+                if not answer.missed:
+                    raise
+                answer.move(await self._connected(until))
+                answer.connection.send(head, call.body, answer)
+                await answer.headed()
         except BaseException:
             answer.close()
             raise
@@ -104,9 +115,11 @@ class PooledTransport:
         asked = (call.path, tuple(call.headers.items()))
         head = self._heads.get(asked)
         if head is None:
-            if len(self._heads) >= _HEADS:
-                self._heads.clear()
-            head = self._heads[asked] = self._written(call)
+            head = self._written(call)
+            if len(head) <= _SMALL_HEAD:  # a client's headers are in it
+                if len(self._heads) >= _HEADS:
+                    self._heads.clear()
+                self._heads[asked] = head
         return head
 
     def _written(self, call: HttpCall) -> bytes:
@@ -124,13 +137,14 @@ class PooledTransport:
         """Return the connection that was used last of those that can be used again."""
         while self._idle:
             connection = self._idle.pop()
-            if connection.reusable and not connection.transport.is_closing():
+            if connection.quiet:
                 return connection
+            connection.transport.abort()
         return None
 
-    async def _connected(self, patience_s: float) -> Connection:
+    async def _connected(self, until: float) -> Connection:
         try:
-            with anyio.fail_after(patience_s):
+            with anyio.fail_after(min(until - monotonic(), self._connect_s)):
                 return await self._connect()
         except TimeoutError as error:
             raise UpstreamFailed(
@@ -158,8 +172,10 @@ class PooledTransport:
             raise
         return connection
 
-    async def _slot(self, patience_s: float) -> None:
+    async def _slot(self, patience_s: float) -> bool:
+        """Wait for a free place; tell whether none was."""
         assert self._slots is not None
+        contended = not self._slots.value
         try:
             with anyio.fail_after(patience_s):
                 await self._slots.acquire()
@@ -167,12 +183,13 @@ class PooledTransport:
             raise UpstreamFailed(
                 "No connection to the provider was free in time.", "timeout", retryable=True
             ) from error
+        return contended
 
     def _free(self) -> None:
         if self._slots is not None:
             self._slots.release()
 
-    def _over(self, answer: Answer) -> None:
+    def _over(self, answer: Answer[Connection]) -> None:
         """Keep the connection of *answer* if another call can follow."""
         self._silence.forget(answer)
         self._free()

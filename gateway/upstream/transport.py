@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from gateway.upstream.provider import HttpCall
+from gateway.upstream.redact import Mask
 
 
 class Response(Protocol):
@@ -26,7 +27,8 @@ class Response(Protocol):
 
         Raises:
             UpstreamFailed: Of kind ``transport``: the connection broke before the end; of kind
-                ``timeout``: nothing came for as long as was allowed. Both retryable.
+                ``timeout``: nothing came for as long as was allowed; of kind ``invalid_answer``:
+                what comes is no body any more, without end. All retryable.
         """
         ...
 
@@ -45,12 +47,18 @@ class Response(Protocol):
 class Transport(Protocol):
     """Carries calls to one account."""
 
+    @property
+    def mask(self) -> Mask:
+        """What takes the account's credentials out of a text."""
+        ...
+
     async def post(self, call: HttpCall, until: float) -> Response:
         """Send *call* and return its answer when the head has come.
 
         It is waited for until *until* (of ``time.monotonic``), see ``Response.wait_until``.
 
         Raises:
-            UpstreamFailed: Of kind ``transport`` or ``timeout``; retryable.
+            UpstreamFailed: Of kind ``transport``, ``timeout`` or, of a head without end,
+                ``invalid_answer``; retryable.
         """
         ...

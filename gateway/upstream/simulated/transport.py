@@ -9,6 +9,7 @@ import anyio
 import anyio.lowlevel
 
 from gateway.upstream.provider import HttpCall
+from gateway.upstream.redact import Mask
 from gateway.upstream.simulated import wording
 from gateway.upstream.simulated.answering import draft
 from gateway.upstream.simulated.asked import Asked, Refused, read
@@ -77,6 +78,7 @@ class SimulatedTransport:
     def __init__(
         self, simulation: Simulation | None = None, *, utc_now: Callable[[], datetime] | None = None
     ) -> None:
+        self.mask = Mask({})
         self._simulation = simulation or Simulation()
         self._utc_now = utc_now or _utc_now
         self._limits = Limits(self._simulation, self._utc_now)

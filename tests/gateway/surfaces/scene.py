@@ -21,6 +21,7 @@ from gateway.surfaces.completion import CompletionEndpoint, Front
 from gateway.upstream import provider, providers
 from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.provider import HttpCall, Target
+from gateway.upstream.redact import Mask
 from pricing.price import Price
 from router_service.engine import Engine
 from techniques import catalog
@@ -72,6 +73,7 @@ class Upstream:
     answers: list[Played]
     calls: list[HttpCall] = field(default_factory=list)
     given: list[Played] = field(default_factory=list)
+    mask: Mask = field(default_factory=lambda: Mask({}))
 
     async def post(self, call: HttpCall, until: float) -> Played:
         self.calls.append(call)

@@ -13,6 +13,7 @@ from techniques.core.errors import FailureKind, Said, StreamBroken, UpstreamFail
 from techniques.core.json import Json, JsonObject
 
 _LONGEST = 500  # characters of the provider's words
+_LONGEST_NAME = 200
 _CONTEXT = ("prompt is too long", "context window", "context length", "context limit")
 _QUOTA = ("credit balance is too low", "usage limits", "spend limit", "quota")
 _BY_TYPE: Mapping[str, FailureKind] = {
@@ -104,18 +105,21 @@ def _read(body: JsonObject, status: int | None) -> Said:
     error = body.get("error")
     if not isinstance(error, dict):
         return Said(status, _plain(error if isinstance(error, str) else body.get("message")))
-    code, param = error.get("code"), error.get("param")
     return Said(
         status,
         _plain(error.get("message")),
-        type=error["type"] if isinstance(error.get("type"), str) else None,
-        code=code if isinstance(code, str) else None,
-        param=param if isinstance(param, str) else None,
+        type=_name(error.get("type")),
+        code=_name(error.get("code")),
+        param=_name(error.get("param")),
     )
+
+
+def _name(word: Json) -> str | None:
+    return redact(word[:_LONGEST_NAME]) if isinstance(word, str) else None
 
 
 def _plain(text: Json) -> str:
     """Return *text* without secrets, "" if it is a document or no text at all."""
     if not isinstance(text, str) or text.lstrip().startswith("<"):
         return ""
-    return redact(" ".join(text.split()))[:_LONGEST]
+    return redact(" ".join(text[: 4 * _LONGEST].split()))[:_LONGEST]
