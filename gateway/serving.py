@@ -25,7 +25,7 @@ from gateway.config import Config, Secrets, hand_down, handed_down, load, secret
 from gateway.pastes import pastes
 from gateway.protocol import Protocol
 from gateway.wiring import Parts, running
-from gateway.workers import Workers
+from gateway.workers import Workers, end_with_parent
 
 _BACKLOG: Final = 4096
 _CLOSE_S: Final = 2
@@ -140,6 +140,7 @@ def _serve_many(config: Config, path: Path | None, listening: socket.socket) -> 
 
 def _work(listening: socket.socket) -> None:
     """Be one of several worker processes."""
+    end_with_parent()
     set_up_logging()
     config = load(handed_down())
     _run(App(lambda: tuned(config, secrets(), several=True)), config, listening)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import wait
@@ -20,6 +22,21 @@ _AGAIN_S: Final = 0.5
 """How long to wait before one that died is replaced."""
 
 _log = structlog.get_logger()
+
+
+def end_with_parent() -> None:
+    """Tell this process to stop when the one that started it is gone, however it ended.
+
+    Killed outright, a parent can tell nobody; its workers would keep the port for ever.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_stop_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _stop_after(sentinel: int) -> None:
+    wait([sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 class Workers:

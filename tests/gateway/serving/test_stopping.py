@@ -130,3 +130,12 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
 
     assert code == 0
     assert "worker.died" in gateway.log
+
+
+def test_workers_do_not_outlive_a_parent_that_was_killed(tmp_path: Path) -> None:
+    with Gateway(tmp_path, settings(workers=2)) as gateway:
+        assert whole(gateway, CHAT).status == 200
+        workers = gateway.workers()
+        os.kill(gateway.process.pid, signal.SIGKILL)
+
+        assert within(20, lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
