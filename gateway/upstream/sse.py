@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_END = re.compile(rb"\r?\n\r?\n|\r\r|\n\r\n")
+_END = re.compile(rb"\n\r?\n|\r(?:\n\r?\n|\r)")
 _NAMED = re.compile(rb"event: ([^\r\n]*)\ndata: ([^\r\n]*)\n\n")  # as nearly all come
 _LINE = re.compile(rb"\r\n|\n|\r")
 
