@@ -162,6 +162,8 @@ class Stage:
 
         def enough() -> bool:
             answer = self.gateway.get(f"/admin/ledger?request={request_id}", ADMIN_TOKEN)
+            if answer.status == 404:  # it has not ended yet
+                return False
             assert answer.status == 200, answer.body
             found[:] = answer.json["rows"]
             return len(found) >= least

@@ -64,6 +64,8 @@ def _limited(body: Body, can: Capabilities) -> Body:
 
 def _tuned(body: Body, can: Capabilities, losses: Losses) -> Body:
     """Leave out the tuning that the target does not take."""
+    if can.temperature and can.seed:
+        return body
     names = [] if can.temperature else ["temperature", "top_p"]
     if not can.seed:
         names.append("seed")

@@ -16,6 +16,7 @@ from techniques.core.json import Json
 _CALLING: Final = frozenset({"tool_calls", "function_call"})
 _LETTERS: Final = re.compile(rb"[ !#-\[\]-~]*")  # what stands in JSON text as itself
 _DATA: Final = b"data: "
+_OBJECT: Final = _DATA + b"{"
 _NAME: Final = b'"content"'
 _KEY: Final = _NAME + b':"'
 _TRIES: Final = 4
@@ -50,7 +51,7 @@ class PlainChunks:
         return characters
 
     def _read_one(self, event: bytes) -> int:
-        if not event.startswith(_DATA):
+        if not event.startswith(_OBJECT):
             return -1
         try:
             chunk = orjson.loads(event[len(_DATA) :])

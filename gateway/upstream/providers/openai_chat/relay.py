@@ -23,6 +23,7 @@ from techniques.core.errors import StreamBroken, UpstreamFailed
 from techniques.core.events import Event, Finished, Relayed, Started, UsageReported
 from techniques.core.json import Json, JsonObject
 
+_DONE = b"[DONE]"  # the one event that is no JSON: to try it would cost more than a chunk
 _COMMENTS = re.compile(rb"(?:(?::[^\r\n]*)?(?:\r\n|\r|\n))*")
 
 
@@ -95,6 +96,9 @@ class RelayedStream:
             if _COMMENTS.fullmatch(event.raw):
                 self._out.append(event.raw)
             return
+        if data == _DONE:
+            self._close(bool(self._reasons()), event.raw)
+            return
         try:
             chunk = orjson.loads(data)
         except ValueError:
@@ -108,7 +112,7 @@ class RelayedStream:
             self._take_chunk(event, chunk, mended=False)
 
     def _take_odd(self, event: SseEvent, data: bytes) -> None:
-        if data.strip() == b"[DONE]":
+        if data.strip() == _DONE:
             self._close(bool(self._reasons()), event.raw)
             return
         try:
@@ -122,7 +126,7 @@ class RelayedStream:
         event = parse(rest)
         if event.data is None:
             return
-        if event.data.strip() == b"[DONE]":
+        if event.data.strip() == _DONE:
             self._close(bool(self._reasons()), b"")
             return
         try:
