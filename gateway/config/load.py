@@ -21,10 +21,13 @@ from yaml.composer import ComposerError
 
 from gateway.config.embedded import embedded
 from gateway.config.schema import Config
+from gateway.credentials import is_credential
 
 _PREFIX = "LOCKGATE_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET = re.compile(r"providers\..+\.api_key|metrics\.token")
+_HEADER = re.compile(r"providers\..+\.headers\.([^.]+)")
+_SCHEME = re.compile(r"[A-Za-z]+ +")
 
 
 class ConfigError(Exception):
@@ -123,6 +126,15 @@ def _filled(value: Any, at: str, folder: Path, problems: list[str]) -> Any:
         return [_filled(inner, f"{at}.{i}", folder, problems) for i, inner in enumerate(value)]
     if not isinstance(value, str):
         return value
+    return _written(value, at, folder, problems)
+
+
+def _written(value: str, at: str, folder: Path, problems: list[str]) -> str:
+    header = _HEADER.fullmatch(at)
+    if header and is_credential(header[1]):
+        scheme = _SCHEME.match(value)
+        said = scheme[0] if scheme else ""
+        return said + _secret(value.removeprefix(said), at, folder, problems)
     if _SECRET.fullmatch(at):
         return _secret(value, at, folder, problems)
     return _substituted(value, at, problems)

@@ -82,8 +82,8 @@ class SimulatedConfig(Section):
 class ProviderConfig(Section):
     """One account at one provider.
 
-    ``api_key`` is written ``${NAME}`` or ``file:PATH``. Addresses in private ranges are refused
-    unless ``allow_private``.
+    ``api_key`` is written ``${NAME}`` or ``file:PATH``; so is a header that carries a credential
+    (``Bearer ${NAME}``). Addresses in private ranges are refused unless ``allow_private``.
     """
 
     dialect: Literal["openai_chat", "anthropic"]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
+from gateway.credentials import is_credential
 from techniques.core.errors import UpstreamFailed
 
 _SECRET: Final = re.compile(
@@ -17,9 +18,6 @@ _SECRET: Final = re.compile(
     r"|(?i:(?<=[?&]key=)|(?<=[?&]api_key=)|(?<=[?&]api-key=))[^\s&\"']+"
     r"|\b(?=[A-Za-z]*\d)[A-Za-z0-9_]{32,}\b"
 )
-_CREDENTIAL: Final = re.compile(
-    r"(?i)(?:.*[-_])?(?:authorization|auth|(?:api)?key|token|secret|password|cookie|signature)"
-)
 _SHORTEST: Final = 4
 """Characters of a credential below which masking it would only garble texts."""
 _MASK: Final = "***"
@@ -28,11 +26,6 @@ _MASK: Final = "***"
 def redact(text: str) -> str:
     """Return *text* with each key, bearer credential and long opaque token masked."""
     return _SECRET.sub(_MASK, text)
-
-
-def is_credential(header: str) -> bool:
-    """Return whether a *header* of that name carries a credential."""
-    return _CREDENTIAL.fullmatch(header) is not None
 
 
 class Mask:

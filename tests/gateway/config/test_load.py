@@ -159,6 +159,44 @@ def test_a_secret_in_the_file_itself_is_refused(file: Path, literal: str, name: 
     ]
 
 
+HEADED = KEYED.replace("api_key: %s", "headers: {%s: %s}")
+
+
+@pytest.mark.parametrize("header", ["authorization", "X-API-Key", "api-key", "cookie", "my-token"])
+@pytest.mark.parametrize("literal", ["sk-secret", "Bearer sk-secret", "'Bearer ${KEY}x'", "''"])
+def test_a_credential_in_a_header_is_a_secret(
+    file: Path, monkeypatch: pytest.MonkeyPatch, header: str, literal: str
+) -> None:
+    monkeypatch.setenv("KEY", "k")
+
+    assert problems(file, HEADED % (header, literal)) == [
+        f"providers.oa.headers.{header}: write secrets as ${{NAME}} or file:PATH, "
+        "never in the file itself"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "written", "sent"),
+    [
+        ("authorization", "'Bearer ${KEY}'", "Bearer sk-1"),
+        ("authorization", "'${KEY}'", "sk-1"),
+        ("x-api-key", "file:key.txt", "sk-2"),
+        ("authorization", "'Bearer file:key.txt'", "Bearer sk-2"),
+        ("openai-organization", "org-literal", "org-literal"),
+        ("x-portkey-provider", "'@${KEY}'", "@sk-1"),
+    ],
+)
+def test_a_header_is_sent_as_it_is_written(
+    file: Path, monkeypatch: pytest.MonkeyPatch, header: str, written: str, sent: str
+) -> None:
+    monkeypatch.setenv("KEY", "sk-1")
+    (file.parent / "key.txt").write_text("sk-2\n")
+
+    provider = loaded(file, HEADED % (header, written)).providers["oa"]
+
+    assert provider.headers == {header: sent}
+
+
 def test_the_metrics_token_is_a_secret_too(file: Path) -> None:
     assert problems(file, "metrics: {token: t}")[0].startswith("metrics.token: write secrets as")
 

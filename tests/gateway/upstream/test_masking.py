@@ -8,10 +8,11 @@ from urllib.parse import quote
 import orjson
 import pytest
 
+from gateway.credentials import is_credential
 from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import Target
-from gateway.upstream.redact import Mask, is_credential, redact
+from gateway.upstream.redact import Mask, redact
 from techniques.core.errors import UpstreamFailed
 from tests.fakes.script import JSON_TYPE, Answer, begin, raw, sse, text
 from tests.fakes.upstream import ScriptedUpstream
