@@ -18,11 +18,11 @@ from gateway.planning.plan import Plan
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import KeyRing, OpenDoor
 from gateway.surfaces.gate import Gate
-from gateway.surfaces.incoming import Gone, body_of, headers_of
+from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.outcome import code_of, outcome_of
 from gateway.wire.body import parse
 from gateway.wire.dialect import Dialect, Summary
-from gateway.wire.respond import Exchange, Headers, encoded
+from gateway.wire.respond import Exchange, Gone, Headers, encoded
 from techniques.core.errors import GatewayError, Unavailable
 from techniques.core.json import Json
 

@@ -15,13 +15,14 @@ from gateway.metering.ledger import CallFinished, Ledger, RequestBegun, RequestF
 from gateway.policy.keys import Caller
 from gateway.policy.models import Model
 from gateway.surfaces.completion import Front, forwarded
-from gateway.surfaces.incoming import Gone, body_of, headers_of
+from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.outcome import code_of, outcome_of
 from gateway.upstream.providers.anthropic.count_tokens import count_tokens_call, read_count
 from gateway.wire.anthropic import count_tokens as counting
 from gateway.wire.body import parse
 from gateway.wire.dialect import Call, Dialect
+from gateway.wire.respond import Gone
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError, Unavailable, UpstreamFailed
 

@@ -6,13 +6,8 @@ from collections.abc import Mapping
 
 from starlette.types import Receive, Scope
 
-from techniques.core.errors import GatewayError, TooLarge
-
-
-class Gone(GatewayError):
-    """The client left before its request was complete."""
-
-    default_code = "client_gone"
+from gateway.wire.respond import Gone
+from techniques.core.errors import TooLarge
 
 
 def headers_of(scope: Scope) -> dict[str, str]:

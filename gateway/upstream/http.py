@@ -42,6 +42,7 @@ _PREAMBLE: Final = (Started, UsageReported, Note, Warned)
 """Events that may come although the model has not said anything yet."""
 
 
+_BOM: Final = b"\xef\xbb\xbf"
 _UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 """What a codec raises that meets a shape it did not expect."""
 
@@ -83,6 +84,12 @@ def _unread(error: Exception, mask: Mask) -> UpstreamFailed:
         return mask.failure(error)
     _log.warning("answer.unreadable", exc_info=error)
     return UpstreamFailed("The provider's answer cannot be read.", "invalid_answer", retryable=True)
+
+
+def _is_stream(content_type: str, start: bytes) -> bool:
+    """Return whether an answer is a stream of events: by what it says it is, or what it is."""
+    said = content_type.lower().startswith("text/event-stream")
+    return said or start.lstrip(_BOM).startswith((b"data:", b"event:", b": "))
 
 
 class _Call:
@@ -149,12 +156,13 @@ class _Call:
         if self._response.status != _OK:
             raise await self._refusal()
         channel, response = self._channel, self._response
-        streamed = response.headers.get("content-type", "").startswith("text/event-stream")
+        chunk = await response.read()
+        streamed = _is_stream(response.headers.get("content-type", ""), chunk)
         self._reader = channel.provider.reader(self._request, channel.target, streamed=streamed)
         begun = False
         while not begun:
             try:
-                for event in self._read(await response.read()):
+                for event in self._read(chunk):
                     self._first.append(event)
                     begun = begun or not isinstance(event, _PREAMBLE)
             except (UpstreamFailed, *_UNREADABLE) as error:
@@ -166,6 +174,8 @@ class _Call:
                 raise UpstreamFailed(
                     "The provider did not begin to answer in time.", "timeout", retryable=True
                 )
+            if not begun:
+                chunk = await response.read()
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+_BOM = b"\xef\xbb\xbf"  # the standard has one at the beginning ignored
 _END = re.compile(rb"\n\r?\n|\r(?:\n\r?\n|\r)")
 _NAMED = re.compile(rb"event: ([^\r\n]*)\ndata: ([^\r\n]*)\n\n")  # as nearly all come
 _LINE = re.compile(rb"\r\n|\n|\r")
@@ -33,6 +34,7 @@ class SseReader:
     def __init__(self) -> None:
         self._held = bytearray()
         self._seen = 0  # how far ``_held`` has been searched for an end
+        self._begun = False
 
     @property
     def empty(self) -> bool:
@@ -41,6 +43,13 @@ class SseReader:
 
     def feed(self, chunk: bytes) -> Iterator[SseEvent]:
         """Yield every event that *chunk* completes."""
+        if not self._begun:
+            self._begun = len(self._held) + len(chunk) >= len(_BOM)
+            if not self._begun:
+                self._held += chunk
+                return
+            chunk = (bytes(self._held) + chunk).removeprefix(_BOM)
+            self._held.clear()
         if not self._held and chunk.endswith(b"\n\n") and chunk.find(b"\r") == -1:
             for part in chunk.split(b"\n\n")[:-1]:
                 yield parse(part + b"\n\n")

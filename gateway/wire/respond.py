@@ -10,7 +10,7 @@ from time import monotonic, perf_counter
 from typing import Any, Final, TypeAlias
 
 import anyio
-from starlette.types import Receive, Send
+from starlette.types import Message, Receive, Send
 
 from gateway.metering.ledger import Ledger
 from gateway.wire.dialect import Call, Dialect, Encoder, Summary
@@ -29,6 +29,12 @@ _STREAM: Final = (
 )
 _SILENT: Final = (Started, UsageReported, Note, Warned)
 """Events that do not begin an answer: until another comes, a failure has its own status."""
+
+
+class Gone(GatewayError):
+    """The client has left."""
+
+    default_code = "client_gone"
 
 
 @dataclass(slots=True)
@@ -137,7 +143,7 @@ class Exchange:
                         held = b""
             last = encoder.end(self.summary())
         except GatewayError as error:
-            if self.status is None:
+            if self.status is None or isinstance(error, Gone):
                 raise
             self.failure = error
             last = encoder.fail(error)
@@ -161,18 +167,24 @@ class Exchange:
     async def _send_whole(self, status: int, body: bytes, headers: Headers) -> None:
         self.status = status
         headers.append((b"content-length", str(len(body)).encode()))
-        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._put({"type": "http.response.start", "status": status, "headers": headers})
         self.ended = True
-        await self.send({"type": "http.response.body", "body": body, "more_body": False})
+        await self._put({"type": "http.response.body", "body": body, "more_body": False})
 
     async def _write(self, data: bytes) -> None:
         self._last_write = monotonic()
         if self.status is None:
             self.status = 200
             headers = [*_STREAM, *self.head()]
-            await self.send({"type": "http.response.start", "status": 200, "headers": headers})
+            await self._put({"type": "http.response.start", "status": 200, "headers": headers})
         more = not self.ended
-        await self.send({"type": "http.response.body", "body": data, "more_body": more})
+        await self._put({"type": "http.response.body", "body": data, "more_body": more})
+
+    async def _put(self, message: Message) -> None:
+        try:
+            await self.send(message)
+        except RuntimeError as error:  # a server that could not see the client leave
+            raise Gone("The client left.") from error
 
 
 def _folded(events: list[Event]) -> Reply:

@@ -268,3 +268,13 @@ async def test_a_deadline_that_passes_is_408() -> None:
     assert client.status == 408
     assert stage.finished.outcome == "deadline"
     assert stage.upstream.given[0].closed
+
+
+async def test_a_client_whose_leaving_shows_only_in_a_write_has_left() -> None:
+    def broken(_body: bytes) -> None:
+        raise RuntimeError("the transport is closed")
+
+    stage = Stage(streamed())
+    await stage.serve(chat(stream=True), client=Client(on_send=broken))
+
+    assert stage.finished.outcome == "client_disconnect"

@@ -260,3 +260,32 @@ def test_a_block_of_a_kind_not_known_grows_by_its_own_fields() -> None:
 
     block = {"type": "compaction", "content": "ab", "signature": "s"}
     assert events[0] == BlockAdded(Opaque("anthropic", block))
+
+
+def test_text_whose_block_never_began_is_not_lost() -> None:
+    delta = {"index": 3, "delta": {"type": "text_delta", "text": "all the same"}}
+    events = read(
+        decoding(),
+        [
+            frame("content_block_delta", delta),
+            frame("message_delta", {"delta": {"stop_reason": "end_turn"}}),
+        ],
+    )
+
+    assert folded(events).text == "all the same"
+
+
+def test_a_citation_for_a_block_that_has_none_yet_is_taken_in() -> None:
+    start = {"index": 0, "content_block": {"type": "quoted", "citations": None}}
+    delta = {"index": 0, "delta": {"type": "citations_delta", "citation": {"page": 1}}}
+    events = read(
+        decoding(),
+        [
+            frame("content_block_start", start),
+            frame("content_block_delta", delta),
+            frame("content_block_stop", {"index": 0}),
+            frame("message_delta", {"delta": {"stop_reason": "end_turn"}}),
+        ],
+    )
+
+    assert BlockAdded(Opaque("anthropic", {"type": "quoted", "citations": [{"page": 1}]})) in events

@@ -125,3 +125,16 @@ async def test_an_answer_in_one_piece_to_a_request_for_a_stream_is_read_all_the_
     upstream.plays(script.completion("fine"))
     async with channel(upstream) as opened:
         assert (await ask(opened, QUESTION)).text == "fine"
+
+
+@pytest.mark.parametrize("named", ["Text/Event-Stream", "application/json", "text/plain", ""])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+async def test_a_stream_is_known_by_what_it_is_whatever_it_is_called(
+    upstream: ScriptedUpstream, named: str, mark: bytes
+) -> None:
+    writes = [mark + begin(), text("FIRST "), text("second"), finish(), usage(12, 4), done()]
+    upstream.plays(raw(b"".join(writes), headers={"content-type": named} if named else {}))
+    async with channel(upstream) as opened:
+        reply = await ask(opened, QUESTION)
+
+    assert reply.text == "FIRST second"

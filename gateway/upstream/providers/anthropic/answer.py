@@ -144,7 +144,9 @@ class Block:
 
     def _grow_unknown(self, delta: JsonObject) -> None:
         if "citation" in delta:
-            self._block.setdefault("citations", []).append(delta["citation"])
+            known = self._block.get("citations")
+            known = known if isinstance(known, list) else []
+            self._block["citations"] = [*known, delta["citation"]]
             return
         for name, value in delta.items():
             before = self._block.get(name)
@@ -178,9 +180,15 @@ class Content:
         yield from block.start()
 
     def grow(self, index: Json, delta: Json) -> Iterable[Event]:
-        """Add *delta* to the block at *index*."""
+        """Add *delta* to the block at *index*; text whose block never began begins one."""
+        if not isinstance(delta, dict):
+            return ()
         block = self._blocks.get(index)
-        return block.grow(delta) if block is not None and isinstance(delta, dict) else ()
+        if block is None:
+            if delta.get("type") != "text_delta":
+                return ()
+            block = self._blocks[index] = Block({"type": "text"}, self._calls)
+        return block.grow(delta)
 
     def stop(self, index: Json) -> Iterator[Event]:
         """End the block at *index*."""
