@@ -17,7 +17,7 @@ from techniques.core.json import JsonObject
 class RecentRows:
     """The rows of the last *most* requests, by request id."""
 
-    def __init__(self, most: int = 2_000) -> None:
+    def __init__(self, most: int = 1_000) -> None:
         self._most = most
         self._requests: OrderedDict[str, RequestFinished] = OrderedDict()
 
