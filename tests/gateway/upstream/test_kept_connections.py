@@ -66,8 +66,8 @@ async def test_a_second_answer_is_not_handed_to_the_call_that_waited_for_the_con
         await asyncio.sleep(0.005)
         peer.writers[0].write(b"0\r\n\r\n")
         assert await first.read() == b""
-        peer.writers[0].write(_OTHERS)
         first.close()
+        asyncio.get_running_loop().call_soon(peer.writers[0].write, _OTHERS)
 
         assert await second == b"{}"
         assert peer.connections == 2
