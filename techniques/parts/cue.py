@@ -21,11 +21,8 @@ _WANTED: Final = {
 _CUE: Final = (
     "\n\nWhen you are done, end with one line of the form `{label} ...` that gives {wanted}."
 )
-_LINE = re.compile(
-    rf"^[ \t>*_#`-]*{re.escape(CUE_LABEL[:-1])}[*_`]*:[*_`]*[ \t]*"
-    r"(?P<value>[^\n]*?)[ \t*_`]*\s*\Z",
-    re.IGNORECASE | re.MULTILINE,
-)
+_MARKUP: Final = "*_`"
+_LEAD: Final = " \t>*_#`-"
 
 
 def cue(expected: Expected) -> str | None:
@@ -58,13 +55,29 @@ def uncued(reply: Reply) -> Reply:
         return reply
     part = reply.parts[places[-1]]
     assert isinstance(part, Text)
-    found = _LINE.search(part.text)
-    if not found:
+    line = part.text.rstrip().rpartition("\n")[2]
+    value = _stated(line)
+    if value is None:
         return reply
-    before, value = part.text[: found.start()].rstrip(), found["value"]
+    before = part.text.rstrip().removesuffix(line).rstrip()
     parts = list(reply.parts)
     parts[places[-1]] = replace(part, text=_without(before, value))
     return replace(reply, parts=tuple(parts))
+
+
+def _stated(line: str) -> str | None:
+    """Return what *line* gives as the final answer, None if it is no such line.
+
+    By steps and not by one pattern: a model may write any number of blanks.
+    """
+    label = CUE_LABEL[:-1]
+    bare = line.lstrip(_LEAD)
+    if bare[: len(label)].casefold() != label.casefold():
+        return None
+    rest = bare[len(label) :].lstrip(_MARKUP)
+    if not rest.startswith(":"):
+        return None
+    return rest[1:].lstrip(_MARKUP).strip(" \t").rstrip(f" \t{_MARKUP}")
 
 
 def _without(before: str, value: str) -> str:

@@ -161,7 +161,7 @@ _VERDICT = re.compile(
     re.IGNORECASE,
 )
 _CLAIM = re.compile(
-    r"\b(?:is|was|are|be|['\u2019]s)(?:n['\u2019]t)?\s+(?:\w+['\u2019]?\w*\s+){0,3}?"
+    r"\b(?:is|was|are|be|['\u2019]s)(?:n['\u2019]t)?\s+(?:[\w'\u2019]{1,40}\s+){0,3}?"
     r"(?P<word>true|false|correct|incorrect|yes\b(?=\W*$)|no\b(?=\W*$))\b",
     re.IGNORECASE,
 )

@@ -21,7 +21,9 @@ _INNER = re.compile(
 )
 _HASHES = re.compile(r"^[ \t]*####[ \t]*(\S.*)$", re.MULTILINE)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|\.(?=\S)|[!?](?=\S)|$|\n)+")
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
+_BLANKS = re.compile(r"[ \t]{4,}")
+_RUNS = re.compile(r"([^\w\s])\1{4,}")
 _BOXES: Final = 8  # a text full of boxes that never close is no reason to search for ever
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 _LINE_END: Final = 300
@@ -31,8 +33,13 @@ _BOLD = re.compile(r"(?<!\*)\*\*(?!\*)([^*\n]{1,80}?)\*\*(?!\*)")
 
 
 def ends(text: str) -> str:
-    """Return *text*, if it is very long only its start and its end, where answers are stated."""
-    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
+    """Return *text*, if it is very long only its start and its end, where answers are stated.
+
+    Long runs of blanks or of one sign are cut: they say nothing, and patterns trip over them.
+    """
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
+    return _RUNS.sub(r"\1\1\1\1", _BLANKS.sub("   ", text))
 
 
 def boxed(text: str) -> str | None:
