@@ -18,9 +18,9 @@ import httpx_aiohttp
 import pyreqwest.client
 
 from bench.floor import HEADERS, Send, options, send_chunk, send_head, send_whole, serve
-from gateway.upstream.connection import Answer as Received
 from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import HttpCall
+from gateway.upstream.transport import Response
 
 TIMEOUT_S: Final = 2.0
 """For a connection, and between two reads."""
@@ -174,7 +174,7 @@ class Own:
         finally:
             answer.close()
 
-    async def _read(self, answer: Received) -> AsyncGenerator[bytes, None]:
+    async def _read(self, answer: Response) -> AsyncGenerator[bytes, None]:
         answer.wait_until(monotonic() + TIMEOUT_S)
         while chunk := await answer.read():
             yield chunk
