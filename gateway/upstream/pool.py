@@ -150,7 +150,13 @@ class PooledTransport:
             raise UpstreamFailed(
                 "No connection to the provider in time.", "timeout", retryable=True
             ) from error
-        except (OSError, ssl.SSLError) as error:
+        except ssl.SSLCertVerificationError as error:
+            raise UpstreamFailed(
+                f"The provider's certificate is not trusted: {error.verify_message}.",
+                "transport",
+                retryable=True,
+            ) from error
+        except OSError as error:
             raise UpstreamFailed(
                 "No connection to the provider.", "transport", retryable=True
             ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from time import monotonic
@@ -64,14 +65,17 @@ class Peer:
 
 @asynccontextmanager
 async def playing(
-    *script: list[bytes | str], pool: int = 0
+    *script: list[bytes | str],
+    pool: int = 0,
+    host: str = "127.0.0.1",
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncGenerator[tuple[PooledTransport, Peer], None]:
     peer = Peer(*script)
-    server = await asyncio.start_server(peer.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(peer.serve, "127.0.0.1", 0, ssl=tls)
     peer.port = server.sockets[0].getsockname()[1]
     transport = PooledTransport(
         Endpoint(
-            f"http://127.0.0.1:{peer.port}/v1/",
+            f"{'https' if tls else 'http'}://{host}:{peer.port}/v1/",
             {"authorization": "Bearer k"},
             connect_s=2.0,
             pool=pool,
