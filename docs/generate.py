@@ -95,6 +95,8 @@ def options() -> str:
 
 
 def _values(field: JsonObject) -> str:
+    if "anyOf" in field:
+        return " or ".join(_values(choice) for choice in field["anyOf"])
     if "enum" in field:
         return ", ".join(f"`{word}`" for word in field["enum"])
     if field.get("type") == "boolean":

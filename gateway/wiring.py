@@ -126,7 +126,7 @@ def _model(
         name=row.name,
         provider=row.provider,
         model=row.model or row.name,
-        capabilities=_capabilities(row),
+        capabilities=_capabilities(row, account.dialect),
         thinking=_thinking(row.thinking),
         split_thinking=row.think_tags == "split",
     )
@@ -140,10 +140,13 @@ def _model(
     )
 
 
-def _capabilities(row: ModelConfig) -> Capabilities:
+def _capabilities(row: ModelConfig, dialect: str) -> Capabilities:
     stated = row.capabilities.model_dump(exclude={"reasoning"})
     if row.capabilities.reasoning:
         stated |= {"temperature": False, "max_completion_tokens": True}
+    unstated = "logprobs" not in row.capabilities.model_fields_set
+    if unstated and (row.capabilities.reasoning or dialect == "anthropic"):
+        stated |= {"logprobs": False}
     return Capabilities(**stated)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Final
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from techniques.core.channel import Channels
 from techniques.core.events import Event
@@ -13,6 +13,7 @@ from techniques.core.registry import Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
 from techniques.engines.select import Selecting, select
+from techniques.parts.options import ExpectedImprovement, MostSamples, Pairwise, StopAt, Temperature
 
 _PRICE: Final = 2.0  # plain calls: a draw, and the judge's call
 
@@ -20,20 +21,11 @@ _PRICE: Final = 2.0  # plain calls: a draw, and the judge's call
 class Options(BaseModel, frozen=True, extra="forbid"):
     """How many draws, how different they may be, and when one is good enough."""
 
-    num_samples: int = Field(5, ge=2, le=16, description="Most draws, 2 to 16.")
-    temperature: float = Field(
-        0.7, ge=0.3, le=1.2, description="Temperature of all draws but the first, 0.3 to 1.2."
-    )
-    stop_at: float = Field(
-        0.90, ge=0.5, le=1.0, description="A score that is good enough to stop at, 0.5 to 1."
-    )
-    expected_improvement: bool = Field(
-        default=True, description="Stop when one more draw is not expected to be worth its cost."
-    )
-    pairwise: bool = Field(
-        default=True,
-        description="Compare the best two side by side when their scores are about equal.",
-    )
+    num_samples: MostSamples = 5
+    temperature: Temperature = 0.7
+    stop_at: StopAt = 0.90
+    expected_improvement: ExpectedImprovement = True
+    pairwise: Pairwise = True
 
 
 @technique(

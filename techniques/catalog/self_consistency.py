@@ -13,6 +13,7 @@ from techniques.core.registry import Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
 from techniques.engines.vote import Voting, vote
+from techniques.parts.options import AnswerCue, Sureness, Temperature
 
 _WITH_TOOLS: Final = 3
 
@@ -23,21 +24,15 @@ class Options(BaseModel, frozen=True, extra="forbid"):
     num_samples: int = Field(
         5, ge=2, le=40, description="Most draws, 2 to 40; if not set, 3 where tools may be called."
     )
-    temperature: float = Field(
-        0.7, ge=0.3, le=1.2, description="Temperature of all draws but the first, 0.3 to 1.2."
-    )
+    temperature: Temperature = 0.7
     stop: Literal["beta", "exact"] = Field(
         "beta", description="Stop when the majority is this sure (beta) or certain (exact)."
     )
-    confidence: float = Field(
-        0.95, ge=0.5, le=0.999, description="How sure is sure enough for beta, 0.5 to 0.999."
-    )
+    confidence: Sureness = 0.95
     pool: Literal["primary", "all"] = Field(
         "primary", description="Draw from the first model or from all in turn."
     )
-    answer_cue: Literal["auto", "off"] = Field(
-        "auto", description="Ask for a final line that states the answer; it is taken out again."
-    )
+    answer_cue: AnswerCue = "auto"
 
 
 @technique(

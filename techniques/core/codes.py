@@ -10,6 +10,9 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "cache_control_dropped": "The provider takes no marks for its prompt cache.",
         "cap_reached": "A cap ended the technique early; the best answer so far is given.",
+        "confidence_source_changed": "That source cannot be had here, and this one was used.",
+        "confidence_unavailable": "Nothing can tell how sure the model is; votes were counted.",
+        "confidence_unusable": "No draw told how sure the model is of it; votes were counted.",
         "critique_unusable": "A critique could not be read, and nothing was mended by it.",
         "deadline_reached": "The deadline ended the technique; the best answer so far is given.",
         "failover": "A model of the technique's pool failed, and the next one was asked.",
@@ -23,6 +26,7 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "max_tokens_raised": "The limit was raised, as thinking is a part of it at this provider.",
         "no_consensus": "The draws did not agree enough; the most frequent answer is given.",
         "not_in_effect": "This wish is read, and not acted on in this version.",
+        "one_model": "The technique is for several models, and `channels` names no second one.",
         "params_ignored": "Options came without a technique.",
         "refusal_kept": "A good part of the draws declined, and one of them is the answer.",
         "self_judged": "No judge is configured; the answering model judged itself.",
@@ -30,7 +34,7 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "system_sent_as_user": "There was only a system message, and it was sent as the user's.",
         "technique_failed": "The technique failed with this code; a plain call gave the answer.",
         "technique_masked": "The request has something that the technique cannot keep (`n` > 1, "
-        "token probabilities), and a plain call gave the answer.",
+        "token probabilities), or names no second model, and a plain call gave the answer.",
         "temperature_clamped": "The temperature was lowered to the most that the provider takes.",
         "thinking_dropped": "Reasoning of an earlier turn cannot be sent to this provider.",
         "thinking_off": "Off for this call: a tool turn came without its reasoning.",

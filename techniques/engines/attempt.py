@@ -113,9 +113,14 @@ class Attempt:
         if warned not in self._warned:
             self._warned.append(warned)
 
-    def spread(self, temperature: float) -> Spread:
+    def spread(self, temperature: float | None) -> Spread:
         """Return what makes the draws of this attempt differ."""
         return Spread(self.technique, self.seed, temperature)
+
+    def drawer(self, place: int, *, everyone: bool) -> Member:
+        """Return who draws at *place*: the first model, or *everyone* of the pool in turn."""
+        pool = self.channels.pool
+        return pool[place % len(pool)] if everyone else self.channels.primary
 
     def aside(self, member: Member, step: str) -> Aside:
         """Return the technique's own question number *step*, to *member*."""

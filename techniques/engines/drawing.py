@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from techniques.core.channel import Member
 from techniques.core.errors import UpstreamFailed
-from techniques.core.fanout import Asking
+from techniques.core.fanout import Asking, Outcome
+from techniques.core.reply import Reply
 from techniques.core.request import Request
 from techniques.engines.attempt import Attempt
 from techniques.parts.candidates import Candidate, Draw, Erasure
@@ -23,6 +25,8 @@ class Drawing:
         spread: What differs between the draws.
         most: The most draws that may be made.
         everyone: Go round all models of the pool instead of asking only the first.
+        fit: Makes the request of a draw ready for the model that is asked.
+        read: Makes a reply, and the place of its draw, ready for being looked at.
         asked: How many draws were begun; those cut off as not needed any more are among them.
         draws: Those that ended, as they ended.
     """
@@ -32,6 +36,8 @@ class Drawing:
     spread: Spread
     most: int
     everyone: bool = False
+    fit: Callable[[Request, Member], Request] = lambda request, _member: request
+    read: Callable[[int, Reply], Reply] = lambda _place, reply: reply
     asked: int = 0
     draws: list[Draw] = field(default_factory=list)
 
@@ -56,15 +62,18 @@ class Drawing:
         first, self.asked = self.asked, self.asked + count
         async with self.attempt.asking(calls) as answers:
             async for answered in answers:
-                self.draws.append(self.attempt.sift(first + answered.place, answered.outcome))
+                self.draws.append(self._draw(first + answered.place, answered.outcome))
                 if decided():
                     break
         return self.draws[before:]
 
     def _call(self, place: int) -> Asking:
-        channels = self.attempt.channels
-        member = channels.pool[place % len(channels.pool)] if self.everyone else channels.primary
-        return Asking(member, self.spread.draw(self.request, member, place))
+        member = self.attempt.drawer(place, everyone=self.everyone)
+        return Asking(member, self.spread.draw(self.fit(self.request, member), member, place))
+
+    def _draw(self, place: int, outcome: Outcome) -> Draw:
+        read = self.read(place, outcome) if isinstance(outcome, Reply) else outcome
+        return self.attempt.sift(place, read)
 
     def _hopeless(self) -> bool:
         """Whether all draws so far failed in a way that asking again does not mend."""

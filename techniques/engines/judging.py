@@ -34,12 +34,16 @@ async def scored(attempt: Attempt, candidates: Sequence[Candidate], unit: str) -
             break
         asked = True
         outcomes = await attempt.ask([_check(attempt, judge, one, tried) for one in missing])
-        ended = dict(zip(missing, outcomes, strict=True))
-        scores |= {one.place: _score(outcome) for one, outcome in ended.items()}
-        failed = [one for one, outcome in ended.items() if not isinstance(outcome, Reply)]
+        ended = list(zip(missing, outcomes, strict=True))
+        scores |= {one.place: _score(outcome) for one, outcome in ended}
+        failed = sum(not isinstance(outcome, Reply) for _, outcome in ended)
         if failed:
-            attempt.warn("judge_failed", f"{len(failed)} of {len(missing)}")
-        missing = [one for one in ended if scores[one.place] is None and one not in failed]
+            attempt.warn("judge_failed", f"{failed} of {len(missing)}")
+        missing = [
+            one
+            for one, outcome in ended
+            if scores[one.place] is None and isinstance(outcome, Reply)
+        ]
     for one in missing if asked else ():
         attempt.warn("judge_unparsable", f"{unit}{one.place}")
     return [replace(one, score=scores.get(one.place)) for one in candidates]

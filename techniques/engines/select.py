@@ -16,7 +16,6 @@ from techniques.parts.agree import contenders, elect
 from techniques.parts.candidates import Candidate, declined, failure, tally, usable
 from techniques.parts.stopping import SCORE_NOISE, enough
 
-_WAVE: Final = 2
 _LEAST_CALLS: Final = 4  # two answers and their scores: with less there is nothing to select from
 
 
@@ -26,20 +25,22 @@ class Selecting:
 
     Attributes:
         samples: The most draws.
-        temperature: That of all draws but the first.
+        temperature: That of all draws but the first; None to draw all as the client asks.
         stop_at: A score that is good enough.
         price: What a further draw and its score cost, in plain calls, against what it is expected
             to gain; None to go on regardless.
         pairwise: Compare the best two side by side where their scores are as good as equal.
         everyone: Go round all models of the pool.
+        wave: How many draws to make at once.
     """
 
     samples: int
-    temperature: float
+    temperature: float | None
     stop_at: float
     price: float | None = 2.0
     pairwise: bool = True
     everyone: bool = False
+    wave: int = 2
 
 
 def select(attempt: Attempt, settings: Selecting) -> AsyncGenerator[Event, None]:
@@ -91,7 +92,7 @@ class _Contest:
         """Return how many draws to make next, 0 when there are enough."""
         if enough(self._numbers(), self._settings.stop_at, self._settings.price):
             return 0
-        count = min(_WAVE, self.drawing.left)
+        count = min(self._settings.wave, self.drawing.left)
         return self._attempt.affordable(2 * count) // 2  # each of them will want a score
 
     async def draw(self, count: int) -> list[Candidate]:

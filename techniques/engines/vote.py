@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from techniques.core.events import Event, Note
@@ -13,14 +14,17 @@ from techniques.core.reply import Reply
 from techniques.engines.attempt import Attempt, progress
 from techniques.engines.drawing import Drawing
 from techniques.engines.single import collapsed
+from techniques.engines.weighing import SourceName, Weighing, source
 from techniques.parts.agree import Election, contenders, elect, labelled, lead, unsorted
 from techniques.parts.candidates import Candidate, declined, failure, tally, usable
 from techniques.parts.cue import cue, cued, uncued
 from techniques.parts.keys import keyed
 from techniques.parts.labels import labels_request, read_labels
 from techniques.parts.stopping import FIRST_WAVE, Lead, next_wave, share_interval
+from techniques.parts.weights import COUNT, Rule
 
 _TRIES: Final = 2
+_ASKED_FOR: Final = frozenset({"judge", "p_true"})  # a further call for each answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class Voting:
         threshold: How sure of the majority to be before stopping, None for quite sure.
         everyone: Go round all models of the pool.
         cue: A marked final line may be asked for.
+        evidence: What the votes weigh by, if they do not all count the same.
+        rule: How that becomes weight.
     """
 
     samples: int
@@ -40,6 +46,8 @@ class Voting:
     threshold: float | None
     everyone: bool = False
     cue: bool = True
+    evidence: SourceName = "none"
+    rule: Rule = COUNT
 
 
 def vote(attempt: Attempt, settings: Voting) -> AsyncGenerator[Event, None]:
@@ -49,7 +57,8 @@ def vote(attempt: Attempt, settings: Voting) -> AsyncGenerator[Event, None]:
         CapReached: The caps leave no call to make.
         GatewayError: No draw was usable; the failure that tells most.
     """
-    alone = settings.samples == 1 or not attempt.enough(2)
+    least = 4 if settings.evidence in _ASKED_FOR else 2
+    alone = settings.samples == 1 or not attempt.enough(least)
     return collapsed(attempt) if alone else _vote(attempt, settings)
 
 
@@ -59,6 +68,9 @@ async def _vote(attempt: Attempt, settings: Voting) -> AsyncGenerator[Event, Non
     while count := ballot.next_wave():
         await ballot.drawing.wave(count, lambda: ballot.lead().decided)
         yield progress("sampled", done=len(ballot.drawing.draws), most=settings.samples)
+        if ballot.weighing.price > 1:
+            yield progress("weighing", answers=len(ballot.drawing.candidates))
+            await ballot.weighing.find(ballot.drawing.candidates)
     draws = ballot.drawing.draws
     reply = declined(draws)
     if reply is None:
@@ -68,7 +80,7 @@ async def _vote(attempt: Attempt, settings: Voting) -> AsyncGenerator[Event, Non
             voters = await _sorted(attempt, voters)
         election = elect(voters, attempt.expected)
         reply = ballot.shown(election)
-        yield Note("votes", _result(election, ballot.drawing))
+        yield Note("votes", {**_result(election, ballot.drawing), **ballot.evidence(voters)})
     else:
         yield attempt.refused(draws)
     for event in attempt.committed(reply):
@@ -84,20 +96,34 @@ class _Ballot:
         self._attempt = attempt
         self._settings = settings
         self._cued = asks is not None
+        drawer = partial(attempt.drawer, everyone=settings.everyone)
+        self.weighing = Weighing(
+            source(attempt, settings.evidence, drawer),
+            settings.rule,
+            scores=settings.evidence == "judge",
+            drawer=drawer if settings.evidence == "response_probability" else None,
+        )
         self.drawing = Drawing(
             attempt,
             request,
             attempt.spread(settings.temperature),
             settings.samples,
             settings.everyone,
+            self.weighing.source.fit,
+            self.weighing.read,
         )
 
     def lead(self) -> Lead:
-        """Return how the vote stands, draws that are still running counted as still to come."""
+        """Return how the vote stands.
+
+        Draws that are still running, or not weighed yet, count as still to come.
+        """
         expected = self._attempt.expected
         levels = expected.kind == "tool" or not keyed(expected.text)
-        left = self._settings.samples - len(self.drawing.draws)
-        return lead(self.drawing.candidates, left, levels=levels)
+        candidates = self.drawing.candidates
+        known = self.weighing.known(candidates)
+        done = len(self.drawing.draws) - len(candidates) + len(known)
+        return lead(known, self._settings.samples - done, levels=levels)
 
     def next_wave(self) -> int:
         """Return how many draws to make next, 0 when the vote is over."""
@@ -105,10 +131,9 @@ class _Ballot:
         if self.drawing.asked == 0:
             count = min(FIRST_WAVE if left > FIRST_WAVE else 2, left)
         else:
-            stands = self.lead()
-            threshold = self._settings.threshold
-            count = next_wave(Lead(stands.first, stands.second, left), threshold)
-        return self._attempt.affordable(count) if count else 0
+            count = next_wave(replace(self.lead(), left=left), self._settings.threshold)
+        price = self.weighing.price
+        return self._attempt.affordable(price * count) // price if count else 0
 
     def voters(self) -> list[Candidate]:
         """Return who votes in the end.
@@ -120,7 +145,19 @@ class _Ballot:
         candidates = usable(draws, strict=self._attempt.checks.strict)
         if not candidates:
             raise failure(draws)
-        return contenders(candidates)
+        if self._settings.evidence not in {"none", "judge"} and not self.weighing.tells(candidates):
+            self._attempt.warn("confidence_unusable", "Each answer counted the same.")
+        return contenders(self.weighing.weighed(candidates))
+
+    def evidence(self, voters: list[Candidate]) -> dict[str, Json]:
+        """Return what there is to report of what the votes of *voters* weigh by."""
+        if self._settings.evidence == "none":
+            return {}
+        return {
+            "by": self._settings.evidence,
+            "evidence": [self.weighing.evidence.get(one.place) for one in voters],
+            "weights": [round(one.weight, 4) for one in voters],
+        }
 
     def shown(self, election: Election) -> Reply:
         """Return the chosen reply as the client is to see it."""

@@ -27,6 +27,11 @@ class Cluster:
     key: str
     members: tuple[Candidate, ...]
 
+    @property
+    def weight(self) -> float:
+        """What its votes weigh together."""
+        return total(self.members)
+
 
 @dataclass(frozen=True, slots=True)
 class Election:
@@ -35,20 +40,23 @@ class Election:
     Attributes:
         chosen: The candidate to commit.
         votes: How many candidates agree with it.
-        counts: The sizes of all clusters, largest first.
-        agreed: At least two candidates agree, and no other answer has as many.
+        counts: The sizes of all clusters, the winning one first.
+        totals: What the votes of each of them weigh together.
+        agreed: At least two candidates agree, and no other answer has as much weight.
     """
 
     chosen: Candidate
     votes: int
     counts: tuple[int, ...]
+    totals: tuple[float, ...]
     agreed: bool
 
 
 def clusters(candidates: Iterable[Candidate]) -> list[Cluster]:
     """Return the candidates that have a key in clusters, the winning one first.
 
-    Ties: the cluster with candidate 0, then the higher best score, then the lower place.
+    The one of most weight wins. Ties: the cluster with candidate 0, then the one with more
+    members, then the higher best score, then the lower place.
     """
     grouped: defaultdict[str, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
@@ -66,10 +74,13 @@ def lead(candidates: Sequence[Candidate], left: int, *, levels: bool) -> Lead:
     Where the vote is taken in *levels* (act or answer, then which tool), or clusters may yet be
     joined by a voter, only what has more votes than all the rest together is ahead.
     """
-    sizes = [len(cluster.members) for cluster in clusters(candidates)]
+    found = clusters(candidates)
+    sizes = [len(cluster.members) for cluster in found]
+    totals = [cluster.weight for cluster in found]
     first = sizes[0] if sizes else 0
     rest = sum(sizes[1:]) if levels else max(sizes[1:], default=0)
-    return Lead(first, rest, left)
+    ahead = sum(totals[:1]) - (sum(totals[1:]) if levels else max(totals[1:], default=0))
+    return Lead(first, rest, left, ahead)
 
 
 def contenders(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -79,12 +90,12 @@ def contenders(candidates: Sequence[Candidate]) -> list[Candidate]:
     """
     acting = [candidate for candidate in candidates if candidate.reply.tool_calls]
     answering = [candidate for candidate in candidates if not candidate.reply.tool_calls]
-    if not acting or (answering and _weight(answering) < _weight(acting)):
+    if not acting or (answering and _standing(answering) < _standing(acting)):
         return answering
     by_names: defaultdict[tuple[str, ...], list[Candidate]] = defaultdict(list)
     for candidate in acting:
         by_names[names_of(candidate.reply.tool_calls)].append(candidate)
-    return min(by_names.values(), key=_weight)
+    return min(by_names.values(), key=_standing)
 
 
 def elect(voters: Sequence[Candidate], expected: Expected) -> Election:
@@ -95,14 +106,14 @@ def elect(voters: Sequence[Candidate], expected: Expected) -> Election:
     """
     found = clusters(voters)
     counts = tuple(len(cluster.members) for cluster in found)
+    totals = tuple(cluster.weight for cluster in found)
     if not found:
-        return Election(min(voters, key=_place), 0, (), agreed=False)
-    most = counts[0]
-    agreed = most > 1 and counts.count(most) == 1
+        return Election(min(voters, key=_worth), 0, (), (), agreed=False)
+    agreed = counts[0] > 1 and totals.count(totals[0]) == 1
     chosen = representative(found[0].members)
-    if chosen.reply.tool_calls and 2 * most <= len(voters):
+    if chosen.reply.tool_calls and 2 * totals[0] <= total(voters):
         chosen = medoid(voters, expected.parameters)
-    return Election(chosen, most, counts, agreed)
+    return Election(chosen, counts[0], counts, totals, agreed)
 
 
 def representative(members: Sequence[Candidate]) -> Candidate:
@@ -110,7 +121,7 @@ def representative(members: Sequence[Candidate]) -> Candidate:
     return min(
         members,
         key=lambda member: (
-            -(member.score if member.score is not None else -1.0),
+            *_worth(member)[:2],
             -_sureness(member.reply),
             len(member.reply.text),
             member.place,
@@ -137,8 +148,12 @@ def unsorted(candidates: Sequence[Candidate]) -> bool:
     found = clusters(candidates)
     if not any(cluster.key.startswith(TEXT) for cluster in found):
         return False
-    sizes = [len(cluster.members) for cluster in found]
-    return 2 * sizes[0] <= sum(sizes)
+    return 2 * found[0].weight <= sum(cluster.weight for cluster in found)
+
+
+def total(candidates: Iterable[Candidate]) -> float:
+    """Return what the votes of *candidates* weigh together."""
+    return sum(candidate.weight for candidate in candidates)
 
 
 def labelled(candidates: Sequence[Candidate], labels: Mapping[int, int]) -> list[Candidate]:
@@ -151,8 +166,8 @@ def labelled(candidates: Sequence[Candidate], labels: Mapping[int, int]) -> list
     ]
 
 
-def _weight(group: Sequence[Candidate]) -> tuple[int, int]:
-    return -len(group), min(candidate.place for candidate in group)
+def _standing(group: Sequence[Candidate]) -> tuple[float, int]:
+    return -total(group), min(candidate.place for candidate in group)
 
 
 def _with_units(grouped: Mapping[str, list[Candidate]]) -> dict[str, list[Candidate]]:
@@ -162,15 +177,22 @@ def _with_units(grouped: Mapping[str, list[Candidate]]) -> dict[str, list[Candid
         if key.startswith(_NUMBER) and key.endswith("|"):
             same = [other for other in merged if other != key and other.startswith(key)]
             if same:
-                best = min(same, key=lambda other: _weight(grouped[other]))
+                best = min(same, key=lambda other: _standing(grouped[other]))
                 merged[best] = [*grouped[best], *merged.pop(key)]
     return merged
 
 
-def _rank(cluster: Cluster) -> tuple[int, bool, float, int]:
+def _rank(cluster: Cluster) -> tuple[float, bool, int, float, int]:
     first = cluster.members[0].place
-    best = max(-1.0 if member.score is None else member.score for member in cluster.members)
-    return -len(cluster.members), first != 0, -best, first
+    best = min(_worth(member)[0] for member in cluster.members)
+    return -cluster.weight, first != 0, -len(cluster.members), best, first
+
+
+def _worth(candidate: Candidate) -> tuple[float, float, int]:
+    """Rank by a judge's score, then by the model's own confidence; what is unknown comes last."""
+    known = (candidate.score, candidate.sureness)
+    score, sureness = (1.0 if value is None else -value for value in known)
+    return score, sureness, candidate.place
 
 
 def _place(candidate: Candidate) -> int:

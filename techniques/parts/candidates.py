@@ -32,6 +32,8 @@ class Candidate:
         key: What it answers, None if that cannot be told.
         refusal: It declines the request.
         score: A judge's score, 0 to 1; None ranks below any number.
+        sureness: The model's own confidence in it, 0 to 1; None if it is not known.
+        weight: What its vote weighs, above 0 and at most 1.
     """
 
     place: int
@@ -39,6 +41,8 @@ class Candidate:
     key: str | None = None
     refusal: bool = False
     score: float | None = None
+    sureness: float | None = None
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,12 @@ def cued(request: Request, text: str) -> Request:
     return replace(request, messages=(*turns, Message("user", (Text(text.strip()),))))
 
 
+def cue_line(text: str) -> int | None:
+    """Return where the line that was asked for starts in *text*, None if there is none."""
+    line = text.rstrip().rpartition("\n")[2]
+    return None if _stated(line) is None else len(text.rstrip()) - len(line)
+
+
 def uncued(reply: Reply) -> Reply:
     """Return *reply* without the line that was asked for.
 

@@ -14,11 +14,11 @@ _SEED_BITS: Final = 31  # the most that every provider takes as a positive numbe
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What makes the draws of one run differ."""
+    """What makes the draws of one run differ; without a temperature that stays the client's."""
 
     technique: str
     seed: int
-    temperature: float
+    temperature: float | None
 
     def draw(self, request: Request, member: Member, place: int) -> Request:
         """Return *request* as draw *place* for *member*.
@@ -27,7 +27,8 @@ class Spread:
         can while it thinks, keeps its own.
         """
         sampling = request.sampling
-        if place > 0 and takes_temperature(member, request.thinking):
+        spreads = place > 0 and self.temperature is not None
+        if spreads and takes_temperature(member, request.thinking):
             sampling = replace(sampling, temperature=self.temperature)
         if place > 0 and member.capabilities.seed:
             sampling = replace(sampling, seed=seed_of(self.seed, self.technique, place))

@@ -15,16 +15,30 @@ SCORE_NOISE: Final = 0.06
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """How a vote stands: votes of the first and of what can beat it, and draws still to come."""
+    """How a vote stands: votes of the first and of what can beat it, and draws still to come.
+
+    Where votes weigh unlike, ``weight`` is by how much the first is ahead; a draw still to come
+    weighs at most 1. None: each counts 1.
+    """
 
     first: int
     second: int
     left: int
+    weight: float | None = None
+
+    @property
+    def ahead(self) -> float:
+        """By how much the first is ahead."""
+        return self.first - self.second if self.weight is None else self.weight
 
     @property
     def decided(self) -> bool:
         """Whether no further draw can change who wins. Safe to test at every completion."""
-        return self.first > self.second + self.left
+        return self.ahead > self.left
+
+    def after(self, draws: int) -> Lead:
+        """Return how it would stand if all of *draws* more went to the first."""
+        return Lead(self.first + draws, self.second, self.left - draws, self.ahead + draws)
 
 
 def confidence(first: int, second: int) -> float:
@@ -48,7 +62,7 @@ def next_wave(lead: Lead, threshold: float | None) -> int:
     if lead.left <= 0 or lead.decided or _sure(lead, threshold):
         return 0
     for wave in range(1, lead.left):
-        then = Lead(lead.first + wave, lead.second, lead.left - wave)
+        then = lead.after(wave)
         if then.decided or _sure(then, threshold):
             return wave
     return lead.left
@@ -94,5 +108,6 @@ def _sure(lead: Lead, threshold: float | None) -> bool:
     return (
         threshold is not None
         and lead.first > lead.second
+        and lead.ahead > 0
         and confidence(lead.first, lead.second) >= threshold
     )

@@ -17,7 +17,18 @@ from tests.fakes.script import Answer
 from tests.fakes.upstream import Asked
 
 ASKED: list[Json] = [{"role": "user", "content": "What is 17 * 23?"}]
-TECHNIQUES = ("baseline", "self_consistency", "best_of_n", "self_refine")
+TECHNIQUES = (
+    "baseline",
+    "self_consistency",
+    "best_of_n",
+    "weighted_bon",
+    "cisc",
+    "diversity_sc",
+    "diversity_sc_N",
+    "diversity_mrc_discrete_N",
+    "diversity_mrc_discrete_N_soft",
+    "self_refine",
+)
 VOTE = {"x-lockgate-technique": "self_consistency", "x-lockgate-params": '{"num_samples": 3}'}
 
 
@@ -42,6 +53,31 @@ def test_every_technique_answers_a_chat_client(scene: Scene, technique: str) -> 
     assert raw.headers["x-lockgate-calls"] == str(total["calls"])
     assert raw.headers["x-lockgate-cost-usd"] == total["cost_usd"]
     assert raw.headers["x-lockgate-request-id"] == answer._request_id
+
+
+@pytest.mark.parametrize("technique", [name for name in TECHNIQUES if "diversity" in name])
+def test_several_models_draw_where_channels_names_them(scene: Scene, technique: str) -> None:
+    raw = scene.chat.chat.completions.with_raw_response.create(
+        model="sim-small",
+        messages=ASKED,
+        extra_headers={"x-lockgate-technique": technique, "x-lockgate-channels": "sim-large"},
+    )
+
+    warnings = raw.headers.get("x-lockgate-warnings", "")
+    assert "one_model" not in warnings
+    assert "technique_masked" not in warnings
+    assert int(raw.headers["x-lockgate-calls"]) > 1
+
+
+def test_selection_among_one_model_is_a_plain_call_that_says_why(scene: Scene) -> None:
+    raw = scene.chat.chat.completions.with_raw_response.create(
+        model="sim-small",
+        messages=ASKED,
+        extra_headers={"x-lockgate-technique": "diversity_sc"},
+    )
+
+    assert "technique_masked" in raw.headers["x-lockgate-warnings"]
+    assert raw.headers["x-lockgate-calls"] == "1"
 
 
 @pytest.mark.parametrize("technique", TECHNIQUES)

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 PROVIDERS = {
     "sim": {"dialect": "openai_chat", "simulated": {}},
     "oa": {"dialect": "openai_chat", "base_url": "https://a.example/v1", "api_key": "sk-1"},
+    "an": {"dialect": "anthropic", "base_url": "https://b.example", "api_key": "sk-2"},
 }
 
 
@@ -62,6 +63,24 @@ async def test_a_reasoning_model_is_short_for_what_such_models_take() -> None:
     can = (await model(capabilities={"reasoning": True})).target.capabilities
 
     assert (can.temperature, can.max_completion_tokens) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("row", "tells"),
+    [
+        ({}, True),
+        ({"provider": "an"}, False),
+        ({"capabilities": {"reasoning": True}}, False),
+        ({"capabilities": {"reasoning": True, "logprobs": True}}, True),
+        ({"capabilities": {"logprobs": False}}, False),
+    ],
+)
+async def test_a_model_of_a_kind_that_reports_no_log_probabilities_has_none_unless_stated(
+    row: dict[str, Json], *, tells: bool
+) -> None:
+    made = await model(**row)
+
+    assert made.target.capabilities.logprobs is tells
 
 
 @pytest.mark.parametrize(

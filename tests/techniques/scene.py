@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -156,6 +157,13 @@ def fault(quote: str, fix: str, kind: str = "wrong", severity: str = "major") ->
 
 def calls(name: str, arguments: str, id: str = "call_1") -> Reply:
     return Reply((ToolCall(id, name, arguments),), "tool_calls")
+
+
+def tokens(*told: str | float) -> Reply:
+    """A reply of tokens, each followed by its probability."""
+    pairs = list(zip(told[::2], told[1::2], strict=True))
+    listed: Json = [{"token": str(text), "logprob": math.log(float(p))} for text, p in pairs]
+    return replace(replied("".join(str(text) for text, _ in pairs)), logprobs={"content": listed})
 
 
 def parts_text(reply: Reply) -> list[str]:

@@ -116,9 +116,9 @@ def test_a_lone_call_is_its_own_medoid() -> None:
 
 def test_in_levels_only_more_than_all_the_rest_is_ahead() -> None:
     votes = given("1", "1", "2", "3")
-    assert lead(votes, 5, levels=False) == Lead(2, 1, 5)
-    assert lead(votes, 5, levels=True) == Lead(2, 2, 5)
-    assert lead([], 5, levels=True) == Lead(0, 0, 5)
+    assert lead(votes, 5, levels=False) == Lead(2, 1, 5, 1)
+    assert lead(votes, 5, levels=True) == Lead(2, 2, 5, 0)
+    assert lead([], 5, levels=True) == Lead(0, 0, 5, 0)
 
 
 def test_a_voter_is_only_wanted_where_it_could_change_who_wins() -> None:

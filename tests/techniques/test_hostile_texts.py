@@ -14,6 +14,7 @@ import pytest
 from techniques.core.reply import replied
 from techniques.core.request import Request, said
 from techniques.parts.answers import expect
+from techniques.parts.confidence import spoken
 from techniques.parts.cue import uncued
 from techniques.parts.keys import key_of
 
@@ -43,6 +44,8 @@ HOSTILE: Final = {
     "lines": ("", "\n", "x"),
     "cue and blanks": ("Final answer:", " ", "\nx"),
     "cue and marks": ("Final answer:", "*", "x\nx"),
+    "confidence and blanks": ("Confidence:", " ", "x"),
+    "confidence and marks": ("x\nConfidence:", "* ", "9"),
     "cues": ("", "\nFinal answer:   ", "x"),
 }
 SECONDS: Final = 1.0
@@ -60,6 +63,7 @@ def test_no_text_keeps_a_reader_busy(
     began = time.perf_counter()
     key_of(replied(text), expected)
     uncued(replied(text))
+    spoken(replied(text))
     assert time.perf_counter() - began < SECONDS
 
 

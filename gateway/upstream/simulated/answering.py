@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from gateway.upstream.simulated import calling, judging, prose, revising, solving, structured
+from gateway.upstream.simulated import (
+    calling,
+    doubting,
+    judging,
+    prose,
+    revising,
+    solving,
+    structured,
+)
 from gateway.upstream.simulated.asked import Asked
 from gateway.upstream.simulated.dice import Dice
 from gateway.upstream.simulated.pieces import Draft
@@ -13,6 +21,7 @@ def draft(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft:
     """Return one answer to *asked*, before stop texts and limits are applied."""
     return (
         calling.after_results(asked, dice)
+        or doubting.draft(asked, model, dice)
         or judging.draft(asked, model, dice)
         or calling.draft(asked, model, dice)
         or _in_json(asked, model, dice)
@@ -32,7 +41,9 @@ def _in_words(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft:
     question = revising.question(asked)
     problem = solving.solve(question.text)
     if problem is None:
-        return Draft(prose.stock(solving.without_cue(question.text), dice))
+        text = prose.stock(solving.without_cue(question.text), dice)
+        return Draft(doubting.stated(text, asked.last_user, dice, sure=True))
     answer = revising.answer(question, problem, model, dice)
     text = prose.explained(problem, answer, asked.everything, dice)
-    return Draft(text, sure=answer == problem.answer)
+    sure = answer == problem.answer
+    return Draft(doubting.stated(text, asked.last_user, dice, sure=sure), sure=sure)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from gateway.upstream.simulated.dice import Dice
 from techniques.core.json import JsonObject
@@ -30,6 +31,13 @@ def token_logprobs(pieces: list[str], top: int, dice: Dice, *, sure: bool) -> li
         entries.append(_entry(piece, math.log(probability)) | {"top_logprobs": []})
         entries[-1]["top_logprobs"] = _alternatives(piece, probability, top)
     return entries
+
+
+def odds_logprobs(piece: str, odds: Mapping[str, float], top: int) -> list[JsonObject]:
+    """Return the entry for an answer of one *piece*, drawn from *odds*."""
+    ranked = sorted(odds.items(), key=lambda pair: -pair[1])[:top]
+    told = [_entry(token, math.log(chance)) for token, chance in ranked]
+    return [_entry(piece, math.log(odds[piece])) | {"top_logprobs": told}]
 
 
 def _alternatives(piece: str, probability: float, top: int) -> list[JsonObject]:

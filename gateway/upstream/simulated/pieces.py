@@ -22,12 +22,16 @@ class CallMade:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One answer. ``text`` is None when it is tool calls only; ``sure`` is False if it errs."""
+    """One answer. ``text`` is None when it is tool calls only; ``sure`` is False if it errs.
+
+    ``odds`` are the tokens that could have been its only one, each with its probability.
+    """
 
     text: str | None
     calls: tuple[CallMade, ...] = ()
     finish: Finish = "stop"
     sure: bool = True
+    odds: tuple[tuple[str, float], ...] = ()
 
 
 def split(text: str) -> list[str]:

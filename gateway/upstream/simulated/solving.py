@@ -8,9 +8,12 @@ from gateway.upstream.simulated import arithmetic, choices, facts, stories
 from gateway.upstream.simulated.dice import Dice
 from gateway.upstream.simulated.problem import Problem, numeric
 
-_MARK = re.compile(r"final answer:|\banswer:|####|\\boxed|\b(?:last|final) line\b", re.IGNORECASE)
+_MARK = re.compile(
+    r"final answer:|\banswer:|\bconfidence:|####|\\boxed|\b(?:last|final) line\b", re.IGNORECASE
+)
 _BREAK = re.compile(r"\n|(?<=[.?!]) ")
 _LONGEST = 4000  # characters; of a longer text only the end is looked at
+_CUES = 2  # at the end of a question: for the answer, and for how sure it is
 _HARDEST = 1.6
 _EASIEST = 0.4
 
@@ -22,7 +25,13 @@ def solve(text: str) -> Problem | None:
 
 
 def without_cue(text: str) -> str:
-    """Return *text* without a last sentence that asks for a marked final line."""
+    """Return *text* without last sentences that ask for marked final lines."""
+    for _ in range(_CUES):
+        text = _without_last_cue(text)
+    return text
+
+
+def _without_last_cue(text: str) -> str:
     marks = list(_MARK.finditer(text))
     if not marks or "\n" in text[marks[-1].end() :].strip():
         return text

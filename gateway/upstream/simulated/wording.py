@@ -10,7 +10,7 @@ import orjson
 
 from gateway.upstream.simulated.asked import Asked, Refused
 from gateway.upstream.simulated.dice import Dice
-from gateway.upstream.simulated.logprobs import token_logprobs
+from gateway.upstream.simulated.logprobs import odds_logprobs, token_logprobs
 from gateway.upstream.simulated.pieces import Draft, count, split
 from gateway.upstream.simulated.settings import FINGERPRINT
 from techniques.core.json import Json, JsonObject
@@ -118,6 +118,8 @@ def _logprobs(answer: Answer, index: int, draft: Draft) -> list[JsonObject] | No
     top = answer.asked.top_logprobs
     if top is None or draft.text is None:
         return None
+    if draft.odds:
+        return odds_logprobs(draft.text, dict(draft.odds), top)
     dice = answer.dice.fork(f"logprobs {index}")
     return token_logprobs(split(draft.text), top, dice, sure=draft.sure)
 

@@ -1,0 +1,61 @@
+"""Weighted best of N: several draws, a judge's score for each, and a vote that weighs by it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from pydantic import BaseModel
+
+from techniques.core.channel import Channels
+from techniques.core.events import Event
+from techniques.core.registry import Traits, technique
+from techniques.core.task import Task
+from techniques.engines.attempt import begin
+from techniques.engines.vote import Voting, vote
+from techniques.parts.options import (
+    AnswerCue,
+    MostSamples,
+    Stop,
+    Sureness,
+    Temperature,
+    Weights,
+    judged_rule,
+)
+
+
+class Options(BaseModel, frozen=True, extra="forbid"):
+    """How many draws, how their scores count, and when there are enough."""
+
+    num_samples: MostSamples = 5
+    temperature: Temperature = 0.7
+    weights: Weights = "shrunk"
+    stop: Stop = "beta"
+    confidence: Sureness = 0.95
+    answer_cue: AnswerCue = "auto"
+
+
+@technique(
+    options=Options,
+    traits=Traits(
+        family="voting",
+        source="Snell et al. 2024, arXiv:2408.03314 (best-of-N weighted)",
+        worst="10; 17 for prose with a judge that must be asked twice each time",
+        typical="8",
+        avoid="No judge is better than the model itself: a plain vote costs half and is as good.",
+        needs=("judge",),
+    ),
+)
+def weighted_bon(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:
+    """Draw several answers, have each one judged, and return one of the answer of most weight."""
+    options = task.options
+    return vote(
+        begin(task, channels, "weighted_bon"),
+        Voting(
+            samples=options.num_samples,
+            temperature=options.temperature,
+            threshold=options.confidence if options.stop == "beta" else None,
+            cue=options.answer_cue == "auto",
+            evidence="judge",
+            rule=judged_rule(options.weights),
+        ),
+    )

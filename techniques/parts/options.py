@@ -1,0 +1,80 @@
+"""Options that several techniques have in common, with their ranges and what they mean."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import Field
+
+from techniques.parts.weights import Rule, RuleName
+
+MostSamples: TypeAlias = Annotated[int, Field(ge=2, le=16, description="Most draws, 2 to 16.")]
+Temperature: TypeAlias = Annotated[
+    float,
+    Field(ge=0.3, le=1.2, description="Temperature of all draws but the first, 0.3 to 1.2."),
+]
+StopAt: TypeAlias = Annotated[
+    float,
+    Field(ge=0.5, le=1.0, description="A score that is good enough to stop at, 0.5 to 1."),
+]
+ExpectedImprovement: TypeAlias = Annotated[
+    bool, Field(description="Stop when one more draw is not expected to be worth its cost.")
+]
+Pairwise: TypeAlias = Annotated[
+    bool,
+    Field(description="Compare the best two side by side when their scores are about equal."),
+]
+Weights: TypeAlias = Annotated[
+    Literal["shrunk", "softmax", "logodds", "raw"],
+    Field(
+        description="How scores become weights: exponential in what noise does not explain of them "
+        "(shrunk), in all of them (softmax), by their log-odds as if they were probabilities "
+        "(logodds), or as they are (raw)."
+    ),
+]
+Stop: TypeAlias = Annotated[
+    Literal["beta", "exact"],
+    Field(
+        description="Stop when the majority is this sure (beta), or when no draw can outweigh "
+        "what stands (exact)."
+    ),
+]
+Sureness: TypeAlias = Annotated[
+    float,
+    Field(ge=0.5, le=0.999, description="How sure is sure enough for beta, 0.5 to 0.999."),
+]
+AnswerCue: TypeAlias = Annotated[
+    Literal["auto", "off"],
+    Field(description="Ask for a final line that states the answer; it is taken out again."),
+]
+SoftmaxTemperature: TypeAlias = Annotated[
+    float | None,
+    Field(
+        ge=0.02,
+        le=10,
+        description="How little confidence (0 to 1) counts for: 0.02, the surest answer wins, to "
+        "10, votes are counted. Unset: 0.08 for a stated confidence, 0.3 for p_true, else 0.1.",
+    ),
+]
+
+_JUDGED_TEMPERATURE: Final = 0.5
+_STATED_TEMPERATURE: Final = 0.08
+_CHECKED_TEMPERATURE: Final = 0.3
+_TOKENS_TEMPERATURE: Final = 0.1
+
+
+def judged_rule(name: RuleName) -> Rule:
+    """Return the rule of that *name* for a judge's scores."""
+    return Rule(name, _JUDGED_TEMPERATURE)
+
+
+def confidence_rule(source: str, temperature: float | None) -> Rule:
+    """Return the rule for confidence from *source*, with *temperature* where one is given.
+
+    Source: Taubenfeld et al. 2025, arXiv:2502.06233, definition 3.1.
+    """
+    unset = {
+        "verbal_100": _STATED_TEMPERATURE,
+        "p_true": _CHECKED_TEMPERATURE,
+    }.get(source, _TOKENS_TEMPERATURE)
+    return Rule("softmax", unset if temperature is None else temperature)
