@@ -112,7 +112,7 @@ async def test_a_key_is_what_its_row_says() -> None:
         "budget": {"usd": 1},
         "priority": 2,
     }
-    parts = await wired(keys=[row])
+    parts = await wired(models=[{"name": "a", "provider": "oa"}], keys=[row])
 
     caller = parts.front.door.caller({"x-api-key": "key"})
     assert (caller.name, caller.models, caller.techniques) == (
