@@ -21,6 +21,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 _OFFER: Final = re.compile(rb"(?mi)^upgrade[ \t]*:")
+_LATER_OFFER: Final = re.compile(rb"(?i)(?<=\n)upgrade[ \t]*:")
+_LONGEST_OFFER: Final = 64
 _REFUSED: Final = b"x-upgrade-refused:"
 _MOST_HEAD: Final = 64 * 1024
 _MOST_HEADERS: Final = 200
@@ -65,12 +67,14 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take bytes of requests.
 
-        No body of a call is touched: a JSON text has no line that begins with a bare word.
+        No body of a call is touched: a JSON text has no line that begins with a bare word. Bytes
+        that go on with a body may begin with one; and the last line of it, often all, is not read.
         """
         if self._refused:
             return
-        if b"pgrade" in data or b"PGRADE" in data:
-            data = _OFFER.sub(_REFUSED, data)
+        lines = data.rfind(b"\n") + _LONGEST_OFFER
+        if data.find(b"pgrade", 0, lines) >= 0 or data.find(b"PGRADE", 0, lines) >= 0:
+            data = (_OFFER if self._heading else _LATER_OFFER).sub(_REFUSED, data)
         self._head_size += len(data)
         began = not self._heading
         super().data_received(data)

@@ -27,22 +27,24 @@ class Server:
     def __init__(self) -> None:
         self.state = ServerState()
         self.served = 0
+        self.bodies: list[bytes] = []
         self.free = asyncio.Event()
         self.free.set()
         self.port = 0
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         del scope
-        size, more = 0, True
+        read, more = b"", True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return
-            size += len(message["body"])
+            read += message["body"]
             more = message["more_body"]
         await self.free.wait()
         self.served += 1
-        body = b"%d" % size
+        self.bodies.append(read)
+        body = b"%d" % len(read)
         length = (b"content-length", b"%d" % len(body))
         await send({"type": "http.response.start", "status": 200, "headers": [length]})
         await send({"type": "http.response.body", "body": body})
@@ -272,3 +274,31 @@ async def test_a_server_looks_by_itself(monkeypatch: pytest.MonkeyPatch) -> None
         for _ in range(2):
             async with connected(server) as (reader, _writer):
                 assert await asyncio.wait_for(reader.read(), 1) == b""
+
+
+_OFFERS = [
+    b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAA\r\n",
+    b"connection: upgrade\r\nupgrade: websocket\r\n",
+    b"CONNECTION: UPGRADE\r\nUPGRADE: h2c\r\n",
+]
+
+
+@pytest.mark.parametrize("offer", _OFFERS)
+@pytest.mark.parametrize("before", [b"", post(body=b"x" * 40_000)])
+async def test_an_offer_to_upgrade_is_passed_over_and_the_body_is_read(
+    offer: bytes, before: bytes
+) -> None:
+    async with serving() as server, connected(server) as (reader, writer):
+        writer.write(before + post(offer, b'{"a":1}'))
+        await reader.readuntil(b"\r\n\r\n7")
+        assert server.bodies[-1] == b'{"a":1}'
+
+
+@pytest.mark.parametrize("word", [b"upgrade:", b"Upgrade :", b"UPGRADE:", b"\\nupgrade:"])
+async def test_a_text_that_speaks_of_an_upgrade_stays_as_it_is(word: bytes) -> None:
+    text = b'{"a":"' + word + b' now"}'
+    async with serving() as server:
+        head, body = post(body=text)[: -len(text)], text
+        at = body.index(word)
+        assert (await asked(server, head + body[:at], body[at:])).startswith(_OK)
+        assert server.bodies == [text]
