@@ -21,6 +21,7 @@ from techniques.parts.options import (
     Sureness,
     Temperature,
     confidence_rule,
+    threshold,
 )
 
 
@@ -62,7 +63,7 @@ def cisc(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]
         Voting(
             samples=options.num_samples,
             temperature=options.temperature,
-            threshold=options.confidence if options.stop == "beta" else None,
+            threshold=threshold(options.stop, options.confidence),
             cue=options.answer_cue == "auto",
             evidence=source,
             rule=confidence_rule(source, options.softmax_temperature),

@@ -30,6 +30,7 @@ from techniques.parts.options import (
     Weights,
     confidence_rule,
     judged_rule,
+    threshold,
 )
 
 _PRICE: Final = 2.0  # plain calls: a draw, and the judge's call
@@ -158,7 +159,7 @@ def diversity_mrc_discrete_N(  # noqa: N802 - the name is the interface
         Voting(
             samples=options.num_samples,
             temperature=options.temperature,
-            threshold=options.confidence if options.stop == "beta" else None,
+            threshold=threshold(options.stop, options.confidence),
             everyone=True,
             cue=options.answer_cue == "auto",
             evidence="judge",
@@ -190,7 +191,7 @@ def diversity_mrc_discrete_N_soft(  # noqa: N802 - the name is the interface
         Voting(
             samples=options.num_samples,
             temperature=options.temperature,
-            threshold=options.confidence if options.stop == "beta" else None,
+            threshold=threshold(options.stop, options.confidence),
             everyone=True,
             cue=options.answer_cue == "auto",
             evidence=source,

@@ -13,7 +13,12 @@ from techniques.core.registry import Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
 from techniques.engines.vote import Voting, vote
-from techniques.parts.options import AnswerCue, Sureness, Temperature
+from techniques.parts.options import (
+    AnswerCue,
+    Sureness,
+    Temperature,
+    threshold,
+)
 
 _WITH_TOOLS: Final = 3
 
@@ -56,7 +61,7 @@ def self_consistency(task: Task[Options], channels: Channels) -> AsyncGenerator[
         Voting(
             samples=_WITH_TOOLS if few else options.num_samples,
             temperature=options.temperature,
-            threshold=options.confidence if options.stop == "beta" else None,
+            threshold=threshold(options.stop, options.confidence),
             everyone=options.pool == "all",
             cue=options.answer_cue == "auto",
         ),

@@ -20,6 +20,7 @@ from techniques.parts.options import (
     Temperature,
     Weights,
     judged_rule,
+    threshold,
 )
 
 
@@ -53,7 +54,7 @@ def weighted_bon(task: Task[Options], channels: Channels) -> AsyncGenerator[Even
         Voting(
             samples=options.num_samples,
             temperature=options.temperature,
-            threshold=options.confidence if options.stop == "beta" else None,
+            threshold=threshold(options.stop, options.confidence),
             cue=options.answer_cue == "auto",
             evidence="judge",
             rule=judged_rule(options.weights),

@@ -63,6 +63,11 @@ _CHECKED_TEMPERATURE: Final = 0.3
 _TOKENS_TEMPERATURE: Final = 0.1
 
 
+def threshold(stop: Stop, confidence: Sureness) -> float | None:
+    """Return how sure a majority must be for a vote to *stop*, None if it stops when settled."""
+    return confidence if stop == "beta" else None
+
+
 def judged_rule(name: RuleName) -> Rule:
     """Return the rule of that *name* for a judge's scores."""
     return Rule(name, _JUDGED_TEMPERATURE)

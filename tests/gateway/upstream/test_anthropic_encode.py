@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.anthropic.parts import tool_id
-from techniques.core.errors import RequestRejected
-from techniques.core.json import Json, JsonObject
+from techniques.core.json import JsonObject
 from techniques.core.request import (
     Audio,
     Document,
@@ -20,7 +18,6 @@ from techniques.core.request import (
     Opaque,
     RedactedThinking,
     Refusal,
-    Request,
     Role,
     Text,
     Thinking,
@@ -28,29 +25,10 @@ from techniques.core.request import (
     ToolResult,
     said,
 )
+from tests.gateway.upstream.anthropic_calls import HI, asked, refused, sent, warnings
 from tests.gateway.upstream.anthropic_samples import ANTHROPIC, TARGET
 
-HI = said("user", "hi")
 MARK = {"type": "ephemeral"}
-
-
-def asked(*messages: Message, **fields: Json) -> Request:
-    return replace(Request("m", messages or (HI,), dialect="openai_chat"), **fields)
-
-
-def sent(request: Request, target: Target = TARGET) -> JsonObject:
-    body: JsonObject = orjson.loads(ANTHROPIC.encode(request, target).body)
-    return body
-
-
-def warnings(call: HttpCall) -> set[tuple[str, str]]:
-    return {(warned.code, warned.detail) for warned in call.warnings}
-
-
-def refused(request: Request, target: Target = TARGET) -> str | None:
-    with pytest.raises(RequestRejected) as rejected:
-        ANTHROPIC.encode(request, target)
-    return rejected.value.param
 
 
 def call(*ids: str) -> Message:

@@ -5,10 +5,9 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from gateway.upstream.provider import HttpCall, Target
+from gateway.upstream.provider import Target
 from techniques.core.capabilities import Capabilities
-from techniques.core.errors import RequestRejected
-from techniques.core.json import Json, JsonObject
+from techniques.core.json import JsonObject
 from techniques.core.request import (
     Image,
     Message,
@@ -20,30 +19,11 @@ from techniques.core.request import (
     ToolChoice,
     said,
 )
+from tests.gateway.upstream.anthropic_calls import HI, asked, refused, sent, warnings
 from tests.gateway.upstream.anthropic_samples import ANTHROPIC, TARGET
 
 F = Tool("f", "Does f.", {"type": "object", "properties": {"x": {"type": "string"}}})
-HI = said("user", "hi")
 MARK = {"type": "ephemeral"}
-
-
-def asked(*messages: Message, **fields: Json) -> Request:
-    return replace(Request("m", messages or (HI,), dialect="openai_chat"), **fields)
-
-
-def sent(request: Request, target: Target = TARGET) -> JsonObject:
-    body: JsonObject = orjson.loads(ANTHROPIC.encode(request, target).body)
-    return body
-
-
-def warnings(call: HttpCall) -> set[tuple[str, str]]:
-    return {(warned.code, warned.detail) for warned in call.warnings}
-
-
-def refused(request: Request, target: Target = TARGET) -> str | None:
-    with pytest.raises(RequestRejected) as rejected:
-        ANTHROPIC.encode(request, target)
-    return rejected.value.param
 
 
 def able(**capabilities: bool) -> Target:

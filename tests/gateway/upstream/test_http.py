@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import replace
 from time import monotonic
 
@@ -23,18 +22,6 @@ from tests.gateway.upstream.http_scene import (
 )
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
-
-
-@pytest.fixture(scope="module")
-def server() -> Generator[ScriptedUpstream, None, None]:
-    with ScriptedUpstream() as upstream:
-        yield upstream
-
-
-@pytest.fixture
-def upstream(server: ScriptedUpstream) -> ScriptedUpstream:
-    server.forget()
-    return server
 
 
 async def test_a_stream_is_read_and_the_call_carries_model_and_credential(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from time import monotonic
 
 import pytest
@@ -21,18 +20,6 @@ from tests.gateway.upstream.http_scene import (
 )
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
-
-
-@pytest.fixture(scope="module")
-def server() -> Generator[ScriptedUpstream, None, None]:
-    with ScriptedUpstream() as upstream:
-        yield upstream
-
-
-@pytest.fixture
-def upstream(server: ScriptedUpstream) -> ScriptedUpstream:
-    server.forget()
-    return server
 
 
 @pytest.mark.parametrize("end", ["fin", "reset"])

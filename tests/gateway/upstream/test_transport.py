@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import socket
 import zlib
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
 
@@ -23,18 +23,6 @@ pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
 CALL = HttpCall("/chat/completions", b"{}", {})
 PACKED = gzip.compress(b"x" * 5000)
-
-
-@pytest.fixture(scope="module")
-def server() -> Generator[ScriptedUpstream, None, None]:
-    with ScriptedUpstream() as upstream:
-        yield upstream
-
-
-@pytest.fixture
-def upstream(server: ScriptedUpstream) -> ScriptedUpstream:
-    server.forget()
-    return server
 
 
 @asynccontextmanager

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.wire.anthropic import AnthropicMessages
-from gateway.wire.dialect import Call, Encoder, Summary
+from gateway.wire.dialect import Encoder, Summary
 from pricing.usage import Usage
 from techniques.core.errors import StreamBroken
 from techniques.core.events import (
@@ -32,24 +31,10 @@ from techniques.core.events import (
 from techniques.core.reply import Reply
 from techniques.core.request import (
     Opaque,
-    Relay,
-    Request,
     ToolCall,
 )
+from tests.gateway.wire.anthropic_calls import BARE, BLOCK, CALL, DIALECT, TRACED, USED
 from tests.gateway.wire.anthropic_client import blocks, frames, shape
-
-DIALECT = AnthropicMessages()
-CALL = Call("anthropic", "m", True, Relay("anthropic", b"", {}, lambda: Request("m")))  # noqa: FBT003
-BARE = Summary(Usage(7, 3), 1, None, "none")
-TRACED = Summary(Usage(700, 300, 90), 5, "0.0123", "list", {"calls": 5, "route": "a→b"})
-USED = Usage(
-    input_tokens=1731,
-    output_tokens=88,
-    cache_read_tokens=1200,
-    cache_write_tokens=380,
-    cache_write_1h_tokens=120,
-)
-BLOCK = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"q": "x"}}
 
 
 def encoder() -> Encoder:
