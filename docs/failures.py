@@ -43,6 +43,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("A wish has a wrong value", _rejected("invalid_wish")),
     ("There is no such technique", _rejected("unknown_technique")),
     ("The technique has no such option, or not with this value", _rejected("invalid_option")),
+    ("... or it cannot keep what the request has (`strict`)", _rejected("technique_masked")),
     ("A cap on money, and a model without a price", _rejected("price_unknown")),
     ("A feature that the model does not have", _rejected("unsupported_feature")),
     ("A feature that the provider's API does not have", _rejected("unsupported_parameter")),

@@ -27,8 +27,8 @@ from gateway.wire.openai_chat import OpenAIChat
 from techniques import catalog
 from techniques.core.codes import WARNINGS
 from techniques.core.errors import StreamBroken
-from techniques.core.json import JsonObject
 from techniques.core.registry import load
+from techniques.core.values import plain, values_of
 
 ROOT: Final = Path(__file__).parents[1]
 _BLOCK: Final = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
@@ -86,27 +86,12 @@ def sources() -> str:
 def options() -> str:
     """Return the table of the techniques' options."""
     rows = [
-        (f"`{card.name}`", f"`{name}`", _values(field), f"`{_plain(field['default'])}`", told)
+        (f"`{card.name}`", f"`{name}`", values_of(field), f"`{plain(field['default'])}`", told)
         for card in load(catalog).values()
         for name, field in card.options.model_json_schema()["properties"].items()
         for told in [field.get("description", "")]
     ]
     return _table(("technique", "option", "values", "default", "meaning"), rows)
-
-
-def _values(field: JsonObject) -> str:
-    if "anyOf" in field:
-        return " or ".join(_values(choice) for choice in field["anyOf"])
-    if "enum" in field:
-        return ", ".join(f"`{word}`" for word in field["enum"])
-    if field.get("type") == "boolean":
-        return "`true`, `false`"
-    least, most = field.get("minimum"), field.get("maximum")
-    return f"{_plain(least)} to {_plain(most)}" if least is not None else str(field.get("type", ""))
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 class _Listed(CollectorRegistry):
@@ -183,7 +168,7 @@ def _settings() -> Iterator[tuple[str, str]]:
     sections: Mapping[str, type[BaseModel]] = {"server": ServerConfig, "upstream": UpstreamConfig}
     for section, model in sections.items():
         for name, field in model.model_fields.items():
-            yield f"`{section}.{name}`", f"`{_plain(field.default)}`"
+            yield f"`{section}.{name}`", f"`{plain(field.default)}`"
 
 
 TABLES: Final[Mapping[str, Callable[[], str]]] = {

@@ -19,12 +19,14 @@ from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Ledger
 from gateway.planning.plan import Plan, Planner
 from gateway.policy.keys import Caller
-from gateway.policy.wishes import Wishes
+from gateway.policy.wishes import PREFIX, Wishes
 from gateway.wire.dialect import Call
+from pricing.price import costlier
 from techniques.core.channel import Channel, Channels, EventStream, TechniqueChannel
-from techniques.core.errors import DeadlinePassed
-from techniques.core.events import Event
+from techniques.core.errors import DeadlinePassed, RequestRejected
+from techniques.core.events import Event, Warned
 from techniques.core.json import NOTHING
+from techniques.core.masks import masked
 from techniques.core.request import Request
 from techniques.core.task import Task, Unlimited
 
@@ -55,8 +57,26 @@ class Pipeline:
     random: Random = field(default_factory=Random)
 
     def plan(self, asked: Asked) -> Plan:
-        """Return what to do; see ``Planner.plan``."""
-        return self.planner.plan(asked.call, asked.caller, asked.wishes)
+        """Return what to do; see ``Planner.plan``.
+
+        A technique that cannot keep what the request has gives way to a plain call, with a
+        warning.
+
+        Raises:
+            RequestRejected: ... and the caller is strict about it; or see ``Planner.plan``.
+        """
+        plan = self.planner.plan(asked.call, asked.caller, asked.wishes)
+        if plan.card is None:
+            return plan
+        request = asked.call.relay.decode()
+        lost = masked(plan.card.traits.modality, request, plan.model.target.capabilities)
+        if lost is None:
+            return replace(plan, request=request)
+        if plan.strict:
+            message = f"{plan.technique} cannot keep what this request has: {lost}."
+            raise RequestRejected(message, code="technique_masked", param=f"{PREFIX}technique")
+        warning = Warned("technique_masked", f"{plan.technique}: {lost}")
+        return replace(plan, card=None, options=None, warnings=(*plan.warnings, warning))
 
     def answer(self, asked: Asked, plan: Plan, ledger: Ledger) -> EventStream:
         """Return the events of carrying out *plan*; the facts go to *ledger*.
@@ -77,7 +97,7 @@ class Pipeline:
         if plan.card is None:
             channel: Channel = stack.to(plan.models)
         else:
-            request = request.decoded()
+            request = _in_full(plan, request)
             channel = self._technique(plan, request, stack)
         if plan.deadline_s is None:
             return channel.open(request)
@@ -96,11 +116,15 @@ class Pipeline:
 
     def _technique(self, plan: Plan, request: Request, stack: Stack) -> Channel:
         assert plan.card is not None
-        primary = stack.member("0", plan.models)
-        others = enumerate(plan.pool[1:], 1)
+        first = plan.model.price
+        primary = replace(stack.member("0", plan.models), cost=costlier(first, first))
+        others = [
+            replace(stack.member(str(place), (model,)), cost=costlier(model.price, first))
+            for place, model in enumerate(plan.pool[1:], 1)
+        ]
         channels = Channels(
             primary,
-            (primary, *(stack.member(str(place), (model,)) for place, model in others)),
+            (primary, *others),
             stack.member("judge", (plan.judge,)) if plan.judge else None,
             stack.member("critic", (plan.critic,)) if plan.critic else None,
         )
@@ -115,6 +139,18 @@ class Pipeline:
         )
         run = rescued(plan.card.run) if plan.rescue else plan.card.run
         return TechniqueChannel(run, task, channels)
+
+
+def _in_full(plan: Plan, request: Request) -> Request:
+    """Return the decoded form of *request*, which the plan has already."""
+    full = plan.request or request.decoded()
+    return replace(
+        full,
+        model=request.model,
+        stream=request.stream,
+        strict=request.strict,
+        headers=request.headers,
+    )
 
 
 def _for_calls(seconds: float) -> float:

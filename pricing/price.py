@@ -44,3 +44,13 @@ def per_million(rates: Mapping[str, Decimal | None]) -> Price:
         if rate is not None
     }
     return Price(**whole)
+
+
+def costlier(price: Price | None, other: Price | None) -> float | None:
+    """Return how many times what *other* asks for a token of output *price* asks.
+
+    None if one of them is not known, or *other* asks nothing.
+    """
+    if price is None or other is None or not other.output:
+        return None
+    return price.output / other.output

@@ -39,7 +39,8 @@ class Stack:
         return replace(self._alone(name, models[0]), channel=self.to(models))
 
     def _alone(self, name: str, model: Model) -> Member:
-        return Member(name, model.target.model, self._to_one(model), model.target.capabilities)
+        target = model.target
+        return Member(name, target.model, self._to_one(model), target.capabilities, model.name)
 
     def _to_one(self, model: Model) -> Channel:
         # Innermost first.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from gateway.metering.caps import Caps
+from gateway.planning.options import options_of
 from gateway.policy.keys import Caller
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import NOTHING, PREFIX, Wishes
@@ -19,6 +19,7 @@ from techniques.core.errors import Denied, RequestRejected, UnknownModel
 from techniques.core.events import Warned
 from techniques.core.json import Json
 from techniques.core.registry import Card
+from techniques.core.request import Request
 
 NONE = "none"
 AUTO = "auto"
@@ -31,7 +32,8 @@ class Plan:
 
     ``card`` and ``options`` are None when no technique runs. ``models`` are the one that answers
     and its fallbacks, ``pool`` those a technique may draw from (the first is ``models[0]``).
-    ``deadline_s`` is from the moment the request came in. ``why`` names what decided.
+    ``deadline_s`` is from the moment the request came in. ``why`` names what decided. ``request``
+    is the call's request in full, where planning had to read it.
     """
 
     models: tuple[Model, ...]
@@ -46,6 +48,7 @@ class Plan:
     strict: bool = False
     why: str = "default"
     warnings: tuple[Warned, ...] = ()
+    request: Request | None = None
 
     @property
     def technique(self) -> str:
@@ -91,7 +94,7 @@ class Planner:
             RequestRejected: A wish names something that does not exist, or options out of range.
             Denied: *caller* may not use the model or the technique.
         """
-        if wishes is not NOTHING or call.n > 1:
+        if wishes is not NOTHING:
             return self._plan(call, caller, wishes)
         asked = (call.model, caller.name)
         known = self.known.get(asked)
@@ -105,11 +108,11 @@ class Planner:
         slug, model = self._model(call.model)
         self._look_up(wishes)
         asked, why = self._asked(slug, model, caller, wishes)
-        card, masked = self._card(asked, call, caller)
+        card = self._card(asked, caller)
         plan = Plan(
             models=(model, *self._fallbacks(model, caller, wishes)),
             card=card,
-            options=self._options(card, wishes) if card else None,
+            options=options_of(card, self.defaults.options, wishes.params) if card else None,
             pool=self._pool(model, wishes),
             judge=self._second(wishes.judge, self.defaults.judge, model),
             critic=self._second(wishes.critic, self.defaults.critic, model),
@@ -118,7 +121,7 @@ class Planner:
             rescue=self._rescue(wishes),
             strict=bool(wishes.strict),
             why=why,
-            warnings=(*masked, *_ignored(wishes), *_unused(card, masked, wishes)),
+            warnings=(*_ignored(wishes), *_unused(card, wishes)),
         )
         self._check(plan, caller, wishes)
         return plan
@@ -193,16 +196,15 @@ class Planner:
         if asked != AUTO:
             return asked, why
         first = NONE if self.defaults.technique == AUTO else self.defaults.technique
-        offered = dict.fromkeys((first, NONE, *self.cards))
+        own = (card.name for card in self.cards.values())
+        offered = dict.fromkeys((first, NONE, *own))
         allowed = tuple(name for name in offered if may_apply(caller, name))
         decision = self.router.route(RouteQuery(model=model.name, techniques=allowed))
         return decision.technique, f"auto, {decision.why}"
 
-    def _card(
-        self, name: str, call: Call, caller: Caller
-    ) -> tuple[Card | None, tuple[Warned, ...]]:
+    def _card(self, name: str, caller: Caller) -> Card | None:
         if name == NONE:
-            return None, ()
+            return None
         card = self.cards.get(name)
         if card is None:
             raise RequestRejected(
@@ -211,18 +213,9 @@ class Planner:
                 code="unknown_technique",
                 param=f"{PREFIX}technique",
             )
-        if not may_apply(caller, name):
+        if not any(may_apply(caller, known) for known in {name, card.name, *card.aliases}):
             raise Denied(f"This key may not use the technique {name}.", param=f"{PREFIX}technique")
-        if call.n > 1:
-            return None, (Warned("technique_masked", f"{name}: n > 1"),)
-        return card, ()
-
-    def _options(self, card: Card, wishes: Wishes) -> BaseModel:
-        given = {**self.defaults.options.get(card.name, {}), **(wishes.params or {})}
-        try:
-            return card.options.model_validate(given)
-        except ValidationError as error:
-            _refuse_options(card, error)
+        return card
 
     def _pool(self, model: Model, wishes: Wishes) -> tuple[Model, ...]:
         others = map(self.catalogue.find, wishes.channels or ())
@@ -260,8 +253,8 @@ def _ignored(wishes: Wishes) -> Iterable[Warned]:
     return (Warned("not_in_effect", name) for name in wishes.ignored)
 
 
-def _unused(card: Card | None, masked: tuple[Warned, ...], wishes: Wishes) -> Iterator[Warned]:
-    if wishes.params and card is None and not masked:
+def _unused(card: Card | None, wishes: Wishes) -> Iterator[Warned]:
+    if wishes.params and card is None:
         yield Warned("params_ignored", "no technique was asked for")
 
 
@@ -276,14 +269,3 @@ def may_use(caller: Caller, model: Model) -> bool:
     if allowed is None or model.name in allowed or shown in allowed:
         return True
     return any(name.endswith("*") and shown.startswith(name[:-1]) for name in allowed)
-
-
-def _refuse_options(card: Card, error: ValidationError) -> NoReturn:
-    fault = error.errors(include_url=False, include_input=False)[0]
-    name = ".".join(map(str, fault["loc"]))
-    if fault["type"] == "extra_forbidden":
-        known = ", ".join(card.options.model_fields) or "none"
-        message = f"{card.name} has no option {name!r}; it has {known}."
-    else:
-        message = f"The option {name!r} of {card.name} is wrong: {fault['msg']}."
-    raise RequestRejected(message, code="invalid_option", param=f"{PREFIX}params")

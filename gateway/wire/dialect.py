@@ -19,7 +19,7 @@ class Call:
     """A client's request: what is needed to plan it, and its body for the rest.
 
     ``wishes`` is the body's ``reliability`` object. ``include_usage`` tells whether a stream must
-    report usage, ``n`` how many choices are asked for.
+    report usage.
     """
 
     dialect: str
@@ -28,7 +28,6 @@ class Call:
     relay: Relay
     include_usage: bool = False
     wishes: Mapping[str, Json] = NOTHING
-    n: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from techniques.core.channel import Channels
 from techniques.core.events import Event
-from techniques.core.registry import Traits, technique
+from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
 from techniques.engines.vote import Voting, vote
@@ -51,6 +51,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         typical="9.2 with p_true, else 4.5",
         avoid="The task is creative or open, or the model is as sure of its wrong answers as of "
         "its right ones.",
+        modality=VOTING,
     ),
 )
 def cisc(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from techniques.core.channel import Channels
 from techniques.core.events import Event
-from techniques.core.registry import Traits, technique
+from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import Attempt, begin
 from techniques.engines.select import Selecting, select
@@ -147,6 +147,7 @@ def diversity_sc_N(  # noqa: N802 - the name is the interface
         typical="8",
         avoid="One model is clearly the best and the judge cannot tell: the others outvote it.",
         needs=("two models", "judge"),
+        modality=VOTING,
     ),
 )
 def diversity_mrc_discrete_N(  # noqa: N802 - the name is the interface
@@ -177,6 +178,7 @@ def diversity_mrc_discrete_N(  # noqa: N802 - the name is the interface
         typical="4.5",
         avoid="One model is clearly the best: what the others are sure of counts as much.",
         needs=("two models", "log-probabilities"),
+        modality=VOTING,
     ),
 )
 def diversity_mrc_discrete_N_soft(  # noqa: N802 - the name is the interface

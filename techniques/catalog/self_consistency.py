@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from techniques.core.channel import Channels
 from techniques.core.events import Event
-from techniques.core.registry import Traits, technique
+from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
 from techniques.engines.vote import Voting, vote
@@ -48,6 +48,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         worst="5; 7 for prose that no key can be found in",
         typical="3.9",
         avoid="The task is creative or open: there is no one answer that draws could agree on.",
+        modality=VOTING,
     ),
 )
 def self_consistency(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:

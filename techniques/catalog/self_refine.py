@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from techniques.core.channel import Channels
 from techniques.core.events import Event
-from techniques.core.registry import Traits, technique
+from techniques.core.registry import MENDING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
 from techniques.engines.refine import AcceptRule, Refining, refine
@@ -39,6 +39,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         avoid="The answer is a number, a letter or yes or no: models talk themselves out of right "
         "ones.",
         needs=("judge",),
+        modality=MENDING,
     ),
 )
 def self_refine(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:

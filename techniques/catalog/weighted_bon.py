@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from techniques.core.channel import Channels
 from techniques.core.events import Event
-from techniques.core.registry import Traits, technique
+from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
 from techniques.engines.vote import Voting, vote
@@ -44,6 +44,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         typical="8",
         avoid="No judge is better than the model itself: a plain vote costs half and is as good.",
         needs=("judge",),
+        modality=VOTING,
     ),
 )
 def weighted_bon(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:

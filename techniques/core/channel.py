@@ -47,13 +47,17 @@ class Channel(Protocol):
 class Member:
     """A channel that a technique may use, and what the model behind it can do.
 
-    ``id`` is unique within a request, also where two members share a model.
+    ``id`` is unique within a request, also where two members share a model. ``name`` is what the
+    operator calls the model, "" if it has no such name. ``cost`` is what a token of its output
+    costs against one of the primary model; None if that is not known.
     """
 
     id: str
     model: str
     channel: Channel
     capabilities: Capabilities = field(default_factory=Capabilities)
+    name: str = ""
+    cost: float | None = None
 
     def open(self, request: Request) -> EventStream:
         """Send *request* to this member's own model."""

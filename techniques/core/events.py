@@ -130,6 +130,30 @@ class Warned:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Provisional:
+    """The best answer so far, in full; what is committed in the end may be another.
+
+    No part of the answer. It is for clients that would rather see something early.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """Some more text of a technique's sub-call, for clients that want to look inside.
+
+    No part of the answer. ``step`` names the call within its run, ``role`` what it is for,
+    ``model`` who was asked.
+    """
+
+    step: str
+    role: str
+    model: str
+    text: str
+
+
 class Relayed(NamedTuple):
     """Bytes of the provider's own answer, for the client to receive unchanged.
 
@@ -166,4 +190,4 @@ Piece: TypeAlias = (
 )
 """An event that carries some of the answer."""
 
-Event: TypeAlias = Started | Piece | UsageReported | Note | Warned | Finished
+Event: TypeAlias = Started | Piece | UsageReported | Note | Warned | Provisional | Traced | Finished

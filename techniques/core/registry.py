@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
-from typing import TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
@@ -18,12 +18,46 @@ OptionsT = TypeVar("OptionsT", bound=BaseModel)
 _Typed = Callable[[Task[OptionsT], Channels], AsyncGenerator[Event, None]]
 
 
+Cell: TypeAlias = Literal["works", "votes", "first action", "checked", "plain", "delegated"]
+"""What becomes of a request that has something special.
+
+``works``: nothing is lost. ``votes``: real answers are compared and one is chosen, none is
+written anew. ``first action``: a tool call that keeps to the form ends the technique. ``checked``:
+a text written anew is used only if it keeps to the form. ``plain``: the technique cannot keep it;
+a plain call gives the answer, with a warning. ``delegated``: as the technique that is chosen.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Modality:
+    """What a technique does with requests that have something special.
+
+    ``many`` is ``n`` above 1; ``logprobs`` those that the client wants to see; ``fixed`` a model
+    whose temperature cannot be set.
+    """
+
+    tools: Cell = "works"
+    json: Cell = "works"
+    images: Cell = "works"
+    many: Cell = "plain"
+    logprobs: Cell = "works"
+    fixed: Cell = "works"
+
+
+VOTING: Final = Modality(tools="votes", json="votes")
+"""Real answers are compared, and one of them is the answer."""
+COMBINING: Final = Modality(tools="votes", json="checked", logprobs="plain")
+"""An answer may be written from several; tool calls are voted on."""
+MENDING: Final = Modality(tools="first action", json="checked", logprobs="plain")
+"""A draft may be written anew; a draft that acts is final."""
+
+
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What a person chooses a technique by.
 
     ``worst`` and ``typical`` count upstream calls with default options; ``needs`` are things
-    without which it works less well or not at all (``judge``, ``two channels``).
+    without which it works less well or not at all (``judge``, ``two models``).
     """
 
     family: str
@@ -32,39 +66,54 @@ class Traits:
     typical: str
     avoid: str
     needs: tuple[str, ...] = ()
+    modality: Modality = Modality()
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What the router, the docs and the tests need to know of a technique."""
+    """What the router, the docs and the tests need to know of a technique.
+
+    ``aliases`` are other names that mean exactly it.
+    """
 
     name: str
     summary: str
     traits: Traits
     options: type[BaseModel]
     run: Technique
+    aliases: tuple[str, ...] = ()
 
 
 _cards: dict[str, Card] = {}
 
 
 def technique(
-    *, options: type[OptionsT], traits: Traits
+    *,
+    options: type[OptionsT],
+    traits: Traits,
+    name: str | None = None,
+    aliases: tuple[str, ...] = (),
 ) -> Callable[[_Typed[OptionsT]], _Typed[OptionsT]]:
-    """Register the decorated function under its own name and return it unchanged."""
+    """Register the decorated function and return it unchanged.
+
+    Under *name*, or its own name if none is given; the first line of its docstring says what it
+    does. *aliases* are other names for it.
+    """
 
     def register(run: _Typed[OptionsT]) -> _Typed[OptionsT]:
-        name = run.__name__
-        if name in _cards:
-            raise ValueError(f"There are two techniques named {name!r}.")
+        called = name or run.__name__
         summary = (run.__doc__ or "").partition("\n")[0]
-        _cards[name] = Card(name, summary, traits, options, run)
+        card = Card(called, summary, traits, options, run, aliases)
+        for known in (called, *aliases):
+            if known in _cards:
+                raise ValueError(f"There are two techniques named {known!r}.")
+            _cards[known] = card
         return run
 
     return register
 
 
 def load(package: ModuleType) -> Mapping[str, Card]:
-    """Import every module of *package* and return the cards by name."""
+    """Import every module of *package* and return the cards by name, and by alias too."""
     import_all(package)
     return MappingProxyType(dict(sorted(_cards.items())))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from random import Random
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 from techniques.core.request import Request
 
@@ -28,13 +28,55 @@ class Unlimited:
 
 
 @dataclass(frozen=True, slots=True)
+class Ran:
+    """What a program did. ``ended`` tells how, ``out`` and ``err`` what it wrote (cut if long).
+
+    ``ok``: it ended by itself with status 0; ``failed``: with another, or by a signal;
+    ``timeout``: it was stopped; ``unavailable``: it could not be run at all.
+    """
+
+    ended: Literal["ok", "failed", "timeout", "unavailable"]
+    out: str = ""
+    err: str = ""
+
+
+class Sandbox(Protocol):
+    """Where code that a model wrote can be run without harm."""
+
+    async def run(self, program: str) -> Ran:
+        """Run the Python *program* and return what it did. It never raises for what that does."""
+        ...
+
+
+class Calibration(Protocol):
+    """What is known, from measurement, of how often models are right."""
+
+    def accuracy(self, model: str, kind: str) -> float | None:
+        """Return which share of answers of *kind* (``number``, ``letter`` ...) *model* has right.
+
+        *model* is the operator's name for it. None if it was not measured.
+        """
+        ...
+
+
+class Uncalibrated:
+    """Nothing is known."""
+
+    def accuracy(self, model: str, kind: str) -> float | None:
+        """Return None."""
+        del model, kind
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class Task(Generic[OptionsT]):
     """One request, the technique's own options, seeded dice and what may be spent.
 
     ``deadline`` is a time of ``anyio.current_time()`` by which the last sub-call must have ended,
     None if there is none: a technique hands it to ``fanout``, which then returns what it has.
     ``fence`` marks off text that is not to be obeyed; nobody who writes such text may know it, so
-    it comes from no seed.
+    it comes from no seed. ``sandbox`` runs code, None where the operator allows none.
+    ``calibration`` is what was measured of the models.
     """
 
     request: Request
@@ -43,3 +85,5 @@ class Task(Generic[OptionsT]):
     allowance: Allowance = field(default_factory=Unlimited)
     deadline: float | None = None
     fence: str = "fence"
+    sandbox: Sandbox | None = None
+    calibration: Calibration = field(default_factory=Uncalibrated)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from techniques.core.channel import Channels, Member
 from techniques.core.errors import CapReached, DeadlinePassed
@@ -31,7 +31,7 @@ class Attempt:
 
     Attributes:
         technique: The name that the client asked for.
-        task: The task, its request in full; the options are the engine's settings by now.
+        task: The task, its request in full.
         channels: The models that may be asked.
         expected: The kind of answer that is asked for.
         checks: The rules that the request sets for its answer.
@@ -41,7 +41,7 @@ class Attempt:
     """
 
     technique: str
-    task: Task[None]
+    task: Task[Any]
     channels: Channels
     expected: Expected
     checks: Checks
@@ -165,7 +165,7 @@ def begin(task: Task[OptionsT], channels: Channels, technique: str) -> Attempt:
     own = request.sampling.seed
     return Attempt(
         technique,
-        Task(request, None, task.random, task.allowance, task.deadline),
+        replace(task, request=request),
         channels,
         expect(request),
         Checks(request),

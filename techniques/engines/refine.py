@@ -55,9 +55,6 @@ def refine(attempt: Attempt, settings: Refining) -> AsyncGenerator[Event, None]:
         CapReached: The caps leave no call to make.
         GatewayError: There was no usable draft; the failure that tells most.
     """
-    if attempt.request.sampling.logprobs:
-        attempt.warn("technique_masked", "A mended text has no token log-probabilities.")
-        return collapsed(attempt)
     return _refine(attempt, settings) if attempt.enough(2) else collapsed(attempt)
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from techniques.core.channel import Member
-from techniques.core.request import Request, ThinkingWish
+from techniques.core.masks import takes_temperature
+from techniques.core.request import Request
 
 _SEED_BITS: Final = 31  # the most that every provider takes as a positive number
 
@@ -28,7 +29,7 @@ class Spread:
         """
         sampling = request.sampling
         spreads = place > 0 and self.temperature is not None
-        if spreads and takes_temperature(member, request.thinking):
+        if spreads and takes_temperature(member.capabilities, request.thinking):
             sampling = replace(sampling, temperature=self.temperature)
         if place > 0 and member.capabilities.seed:
             sampling = replace(sampling, seed=seed_of(self.seed, self.technique, place))
@@ -41,9 +42,3 @@ def seed_of(seed: int, technique: str, place: int) -> int:
         return seed
     digest = hashlib.blake2b(f"{seed}:{technique}:{place}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> (64 - _SEED_BITS)
-
-
-def takes_temperature(member: Member, thinking: ThinkingWish | None) -> bool:
-    """Tell whether *member* lets a request with this *thinking* set a temperature."""
-    thinks = thinking is not None and thinking.mode in {"on", "adaptive"}
-    return member.capabilities.temperature and not thinks

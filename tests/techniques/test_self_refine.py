@@ -11,7 +11,6 @@ from techniques.core.channel import Member
 from techniques.core.reply import Reply, replied
 from techniques.core.request import (
     Request,
-    Sampling,
     Text,
     Thinking,
     said,
@@ -188,9 +187,3 @@ async def test_a_round_is_not_begun_that_cannot_be_ended() -> None:
 async def test_a_cap_may_leave_no_second_critique() -> None:
     played = await run(by_step({"d0": DRAFT, "critique": "Hm."}), cap=5)
     assert played.roles() == ["candidate", "critique"]
-
-
-async def test_with_token_log_probabilities_wanted_it_is_a_plain_call() -> None:
-    played = await run(by_step({}, DRAFT), replace(HI, sampling=Sampling(logprobs=True)))
-    assert played.roles() == ["answer"]
-    assert "technique_masked" in played.warnings

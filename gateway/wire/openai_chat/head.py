@@ -24,7 +24,7 @@ def call_of(body: JsonObject, raw: bytes) -> Call:
     if not isinstance(body.get("messages"), list) or not body["messages"]:
         raise wrong("messages", "a list with at least one message")
     streamed = flag(body, "stream") or False
-    n = integer(body, "n", 1) or 1
+    integer(body, "n", 1)
     for name in ("max_tokens", "max_completion_tokens"):
         integer(body, name, 1)
     options = thing(body, "stream_options") or {}
@@ -36,7 +36,7 @@ def call_of(body: JsonObject, raw: bytes) -> Call:
         body = {name: value for name, value in body.items() if name not in _OWN}
         kept = None
     relay = Relay(NAME, kept, body, partial(request_of, body), include_usage and streamed)
-    return Call(NAME, model, streamed, relay, relay.include_usage, wishes, n)
+    return Call(NAME, model, streamed, relay, relay.include_usage, wishes)
 
 
 def _wishes(body: JsonObject) -> Mapping[str, Json]:

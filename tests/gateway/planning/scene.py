@@ -65,19 +65,18 @@ def planner(defaults: Defaults | None = None, router: Routing | None = None) -> 
     return Planner(Catalogue(MODELS), CARDS, defaults or Defaults(), router or Routing())
 
 
-def call(name: str = "fast", n: int = 1) -> Call:
-    return Call("openai_chat", name, streamed=False, relay=RELAY, n=n)
+def call(name: str = "fast") -> Call:
+    return Call("openai_chat", name, streamed=False, relay=RELAY)
 
 
 def plan(
     name: str = "fast",
     caller: Caller = OPEN,
     defaults: Defaults | None = None,
-    n: int = 1,
     **wishes: Json,
 ) -> Plan:
     wished = replace(Wishes(), **wishes) if wishes else NOTHING
-    return planner(defaults).plan(call(name, n), caller, wished)
+    return planner(defaults).plan(call(name), caller, wished)
 
 
 def names(models: tuple[Model, ...]) -> list[str]:

@@ -71,13 +71,6 @@ def test_a_technique_that_does_not_exist_is_named_with_those_that_do() -> None:
     assert (caught.value.code, caught.value.param) == ("unknown_technique", "x-lockgate-technique")
 
 
-def test_a_technique_is_masked_where_several_choices_are_asked_for() -> None:
-    made = plan(n=2, technique=VOTE)
-
-    assert made.technique == "none"
-    assert made.warnings == (Warned("technique_masked", f"{VOTE}: n > 1"),)
-
-
 def test_options_are_the_configurations_under_the_requests() -> None:
     defaults = Defaults(options={VOTE: {"num_samples": 9}})
 

@@ -32,8 +32,6 @@ def test_a_plan_is_never_that_of_other_wishes_or_of_another_model() -> None:
     assert shared.plan(call(), OPEN, Wishes(technique=VOTE)).technique == VOTE
     assert shared.plan(call(), OPEN, NOTHING) == plain
     assert shared.plan(call(f"{VOTE}/fast"), OPEN, NOTHING).technique == VOTE
-    assert shared.plan(call(f"{VOTE}/fast", n=2), OPEN, NOTHING).technique == "none"
-    assert shared.plan(call(f"{VOTE}/fast"), OPEN, NOTHING).technique == VOTE
     assert shared.plan(call("smart"), OPEN, NOTHING).model.name == "smart"
 
 

@@ -27,12 +27,11 @@ def test_the_head_names_the_model_and_keeps_the_bytes() -> None:
     raw = b'{"model":"an-model" ,"max_tokens":5,"messages":[{}],"stream":true,"later":1}'
     call = DIALECT.decode(orjson.loads(raw), raw)
 
-    assert (call.dialect, call.model, call.streamed, call.include_usage, call.n) == (
+    assert (call.dialect, call.model, call.streamed, call.include_usage) == (
         "anthropic",
         "an-model",
         True,
         True,
-        1,
     )
     assert call.relay.raw is raw
     assert call.relay.dialect == "anthropic"

@@ -53,7 +53,8 @@ def test_the_head_tells_what_planning_needs() -> None:
     asked = call(stream=True, stream_options={"include_usage": True}, n=3)
 
     assert (asked.dialect, asked.model, asked.streamed) == ("openai_chat", "fast", True)
-    assert (asked.include_usage, asked.relay.include_usage, asked.n) == (True, True, 3)
+    assert (asked.include_usage, asked.relay.include_usage) == (True, True)
+    assert asked.relay.decode().sampling.n == 3
     assert orjson.loads(asked.relay.raw or b"") == asked.relay.body
 
 
@@ -61,12 +62,8 @@ def test_the_head_tells_what_planning_needs() -> None:
 def test_what_is_absent_or_null_has_a_default(fields: dict[str, None]) -> None:
     asked = call(**fields)
 
-    assert (asked.streamed, asked.include_usage, asked.n, dict(asked.wishes)) == (
-        False,
-        False,
-        1,
-        {},
-    )
+    assert (asked.streamed, asked.include_usage, dict(asked.wishes)) == (False, False, {})
+    assert asked.relay.decode().sampling.n == 1
 
 
 def test_what_only_the_gateway_reads_is_taken_out_par_08() -> None:
