@@ -58,6 +58,14 @@ class Calibration(Protocol):
         """
         ...
 
+    def rank(self, model: str, sureness: float) -> float | None:
+        """Return which share, 0 to 1, of the answers of *model* it was less sure of than this.
+
+        *sureness* is the geometric mean of an answer's token probabilities, which means different
+        things with different models. None if that was not measured.
+        """
+        ...
+
 
 class Uncalibrated:
     """Nothing is known."""
@@ -65,6 +73,11 @@ class Uncalibrated:
     def accuracy(self, model: str, kind: str) -> float | None:
         """Return None."""
         del model, kind
+        return None
+
+    def rank(self, model: str, sureness: float) -> float | None:
+        """Return None."""
+        del model, sureness
         return None
 
 
