@@ -27,7 +27,7 @@ from gateway.wire.openai_chat import OpenAIChat
 from techniques import catalog
 from techniques.core.codes import WARNINGS
 from techniques.core.errors import StreamBroken
-from techniques.core.registry import load
+from techniques.core.registry import Card, load
 from techniques.core.values import plain, values_of
 
 ROOT: Final = Path(__file__).parents[1]
@@ -63,7 +63,7 @@ def techniques() -> str:
     """Return the table of the techniques, from their cards."""
     rows = [
         (
-            f"`{card.name}`",
+            f"`{name}`",
             card.traits.family,
             card.summary,
             card.traits.typical,
@@ -71,15 +71,41 @@ def techniques() -> str:
             ", ".join(card.traits.needs) or "-",
             card.traits.avoid,
         )
-        for card in load(catalog).values()
+        if name == card.name
+        else (f"`{name}`", card.traits.family, f"Another name of `{card.name}`.", *("",) * 4)
+        for name, card in load(catalog).items()
     ]
     head = ("name", "family", "what it does", "calls, typical", "calls, at worst", "needs")
     return _table((*head, "not when"), rows)
 
 
+def _own() -> list[Card]:
+    """Return the cards, each once."""
+    return [card for name, card in load(catalog).items() if name == card.name]
+
+
+def modality() -> str:
+    """Return the table of what each technique does with requests that have something special."""
+    rows = [
+        (f"`{name}`", *(getattr(card.traits.modality, field) for field in _SPECIAL))
+        for name, card in load(catalog).items()
+    ]
+    return _table(("technique", *_SPECIAL.values()), rows)
+
+
+_SPECIAL: Final = {
+    "tools": "tools",
+    "json": "JSON, schema",
+    "images": "images",
+    "many": "`n` > 1",
+    "logprobs": "token probabilities",
+    "fixed": "fixed temperature",
+}
+
+
 def sources() -> str:
     """Return where each technique comes from."""
-    cited = [card for card in load(catalog).values() if card.traits.source != "none"]
+    cited = [card for card in _own() if card.traits.source != "none"]
     return "".join(f"* `{card.name}`: {card.traits.source}\n" for card in cited)
 
 
@@ -87,7 +113,7 @@ def options() -> str:
     """Return the table of the techniques' options."""
     rows = [
         (f"`{card.name}`", f"`{name}`", values_of(field), f"`{plain(field['default'])}`", told)
-        for card in load(catalog).values()
+        for card in _own()
         for name, field in card.options.model_json_schema()["properties"].items()
         for told in [field.get("description", "")]
     ]
@@ -175,6 +201,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "headers": headers,
     "headers-without-effect": headers_without_effect,
     "techniques": techniques,
+    "modality": modality,
     "sources": sources,
     "options": options,
     "metrics": metrics,

@@ -1,4 +1,4 @@
-"""The command line: ``serve``, ``check``, ``key new``, ``demo``."""
+"""The command line: ``serve``, ``check``, ``key new``, ``techniques``, ``demo``."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ from gateway.config import (
     secrets,
 )
 from gateway.demo import QUESTIONS, DemoAnswer, render, run
+from gateway.listing import listed, told
 from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked
 from gateway.policy.keys import OPEN, digest
 from gateway.policy.wishes import Wishes
 from gateway.preflight import faults, remarks
 from gateway.wiring import running
+from techniques import catalog
+from techniques.core import registry
 from techniques.core.reply import fold
 
 _DEMO_SPEED: Final = 50.0
@@ -101,6 +104,18 @@ def new(name: Annotated[str, typer.Argument()] = "default") -> None:
     typer.echo(f"{key}\n\nKeep it: it is not shown again. Add this to the configuration:\n")
     quoted = orjson.dumps(name).decode()  # any name is so one of YAML's, too
     typer.echo(f'keys:\n  - {{name: {quoted}, hash: "{digest(secret, key)}"}}')
+
+
+@main.command()
+def techniques(name: Annotated[str | None, typer.Argument()] = None) -> None:
+    """List the techniques, or tell all of the one called NAME."""
+    cards = registry.load(catalog)
+    if name is None:
+        typer.echo(listed(cards))
+    elif name in cards:
+        typer.echo(told(cards[name]))
+    else:
+        _stop(f"There is no technique {name!r}; there are {', '.join(cards)}.")
 
 
 @main.command()

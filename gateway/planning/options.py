@@ -22,7 +22,10 @@ def options_of(
     Raises:
         RequestRejected: There is no such option, or its value is out of range.
     """
-    given = {**configured.get(card.name, {}), **(asked or {})}
+    given: dict[str, Json] = {}
+    for name in (*card.aliases, card.name):
+        given |= configured.get(name, {})
+    given |= asked or {}
     try:
         return card.options.model_validate(given)
     except ValidationError as error:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from techniques.core.channel import Channels
 from techniques.core.events import Event
-from techniques.core.registry import Modality, Traits, technique
+from techniques.core.registry import Traits, technique
 from techniques.core.task import Task
 from techniques.engines.single import single
 
@@ -29,7 +29,6 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         worst="1 (one more for each model that fails)",
         typical="1",
         avoid="One answer is not reliable enough and you can pay for more.",
-        modality=Modality(many="works"),
     ),
 )
 def baseline(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:

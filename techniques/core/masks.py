@@ -20,7 +20,7 @@ def masked(modality: Modality, request: Request, able: Capabilities) -> str | No
         and modality.fixed == "plain",
         "tools": bool(request.tools) and modality.tools == "plain",
         "response_format": request.response_format is not None and modality.json == "plain",
-        "audio": speaks(request) and modality != Modality(many="works"),
+        "audio": speaks(request),
     }
     return next((what for what, is_lost in lost.items() if is_lost), None)
 

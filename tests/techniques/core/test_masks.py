@@ -21,7 +21,7 @@ ABLE = Capabilities()
 FIXED = Capabilities(temperature=False)
 NEEDS_SPREAD = Modality(fixed="plain")
 TEXT_ONLY = Modality(tools="plain", json="plain")
-BASELINE = Modality(many="works")
+NATIVE = Modality(many="works")
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ BASELINE = Modality(many="works")
     [
         (VOTING, PLAIN, ABLE, None),
         (VOTING, MANY, ABLE, "n > 1"),
-        (BASELINE, MANY, ABLE, None),
+        (NATIVE, MANY, ABLE, None),
         (VOTING, LOGPROBS, ABLE, None),
         (COMBINING, LOGPROBS, ABLE, "logprobs"),
         (MENDING, LOGPROBS, ABLE, "logprobs"),
@@ -37,7 +37,7 @@ BASELINE = Modality(many="works")
         (TEXT_ONLY, TOOLS, ABLE, "tools"),
         (TEXT_ONLY, JSON, ABLE, "response_format"),
         (VOTING, SPOKEN, ABLE, "audio"),
-        (BASELINE, SPOKEN, ABLE, None),
+        (NATIVE, SPOKEN, ABLE, "audio"),
         (VOTING, PLAIN, FIXED, None),
         (NEEDS_SPREAD, PLAIN, FIXED, "fixed temperature"),
         (NEEDS_SPREAD, PLAIN, ABLE, None),
