@@ -18,7 +18,7 @@ from techniques.core.errors import UpstreamFailed
 Fault: TypeAlias = Literal["refused", "error", "limited", "wrong", "cut", "garbage", "silent"]
 FAULTS: tuple[Fault, ...] = ("refused", "error", "limited", "wrong", "cut", "garbage", "silent")
 
-_STATUS: Mapping[Fault, int] = {"error": 500, "limited": 429, "wrong": 400}
+_STATUS: Mapping[Fault | None, int] = {"error": 500, "limited": 429, "wrong": 400}
 _WRONG = orjson.dumps({"error": {"message": "Something is wrong.", "type": "error"}})
 _JSON = {"content-type": "application/json"}
 _LONG_S = 10_000.0
