@@ -72,7 +72,7 @@ static void answer(struct conn *c, const char *status, const char *body) {
 
 static void whole(struct conn *c) {
     static const char text[] = "The capital of France is Paris. It lies on the Seine, in the north of the country, "
-        "and has been the seat of its government, with few interruptions, for about a thousand years.";
+        "and has been the seat of its government, with few interruptions, for about 1000 years.";
     char body[1024];
     if (c->anthropic)
         snprintf(body, sizeof body, "{\"id\":\"msg_bench\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"%s\","

@@ -63,7 +63,29 @@ def speed_bars(rounds: Rounds) -> list[Bar]:
         Bar("256 connections, 60 ms upstream: p99, times the floor", slow, 1.5),
         Bar("256 connections, 60 ms upstream: errors", _most(rounds, "d60c256"), 0),
         *_stream_bars(rounds),
+        *technique_bars(rounds),
         Bar("errors in all other scenarios", _all_errors(rounds), 0),
+    ]
+
+
+def technique_bars(rounds: Rounds) -> list[Bar]:
+    """Return the bars on what a technique costs beside its sub-calls.
+
+    Of two runs with unlike numbers of calls, the difference is what further calls cost, and the
+    rest what the run does. A sub-call alone is a request of ``c32``.
+    """
+    few, many, alone = (_middle(rounds, name, "cpu_us") for name in ("vote3", "vote9", "c32"))
+    run = call = None
+    if few is not None and many is not None and alone is not None:
+        each = (many - few) / 6
+        run, call = (few - 3 * each) / 1000, (each - alone) / 1000
+    slowest = _middle(rounds, "d60c1", "latency_p50")
+    vote = _middle(rounds, "d60 vote3", "latency_p50")
+    times = vote / slowest if vote and slowest else None
+    return [
+        Bar("a technique's CPU per run", run, 2.0, "ms"),
+        Bar("a technique's CPU per sub-call, beyond the sub-call's own", call, 0.5, "ms"),
+        Bar("draws in parallel, 60 ms upstream: time, times one call's", times, 1.15),
     ]
 
 

@@ -29,7 +29,7 @@ from bench.report import (
     write_between_markers,
 )
 from bench.rig import HERE, CannotMeasure, Server, build, first_200_s, start_upstream
-from bench.scenarios import Figures, Scenario, chat, measure, messages
+from bench.scenarios import Figures, Scenario, chat, measure, messages, voted
 from bench.targets import start_floor, start_gateway, start_litellm
 
 _PAGE: Final = HERE.parent / "docs" / "performance.md"
@@ -63,6 +63,10 @@ def scenarios(*, quick: bool) -> list[tuple[Scenario, tuple[str, ...]]]:
         (Scenario("burst", chat("bench-n200-g0", streamed=True), 8, 200 // share, 200), both),
         (Scenario("32k", chat(size=32_000), 32, 3000 // share), both),
         (Scenario("d60c256", chat("bench-d60"), 256, 5000 // share), (*both, "litellm")),
+        (Scenario("vote3", voted(3), 8, 800 // share), ("gateway",)),
+        (Scenario("vote9", voted(9), 8, 400 // share), ("gateway",)),
+        (Scenario("d60c1", chat("bench-d60"), 1, 60 // share), ("gateway",)),
+        (Scenario("d60 vote3", voted(3, "bench-d60"), 1, 60 // share), ("gateway",)),
         (
             Scenario("cross", messages("bench-n50-g20", streamed=True), 64, 128 // share, 50),
             ("gateway",),

@@ -19,6 +19,9 @@ _MESSAGES: Final = "/v1/messages"
 _QUESTION: Final = (
     "What is the capital of France, and since when has it been the capital? Be brief."
 )
+_COUNTED: Final = (
+    "For about how many thousand years has Paris been the capital of France? Be brief."
+)
 _RULE: Final = "You are a helpful assistant who answers in one or two sentences."
 MODELS: Final = ("bench", "bench-d60", "bench-n50-g20", "bench-n200-g0")
 """The mock upstream reads delay, deltas and gap from the name of a model."""
@@ -79,6 +82,20 @@ def chat(model: str = "bench", *, streamed: bool = False, size: int = 0) -> Call
     if streamed:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     return Call(_CHAT, orjson.dumps(body), (("authorization", f"Bearer {KEY}"),))
+
+
+def voted(draws: int, model: str = "bench") -> Call:
+    """Return a call of which *draws* draws, an odd number from 3 on, decide the answer.
+
+    All draws of the mock upstream are alike, so just more than half of the most that are allowed
+    are made: three at first, the others at once after them.
+    """
+    body = orjson.loads(chat(model).body)
+    body["messages"][-1]["content"] = _COUNTED
+    plain = Call(_CHAT, orjson.dumps(body), chat(model).headers)
+    options = orjson.dumps({"num_samples": 2 * draws - 1, "stop": "exact"}).decode()
+    wishes = (("x-lockgate-technique", "self_consistency"), ("x-lockgate-params", options))
+    return Call(plain.path, plain.body, (*plain.headers, *wishes))
 
 
 def messages(model: str, *, streamed: bool = False) -> Call:

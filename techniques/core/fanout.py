@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -46,9 +46,11 @@ async def asking(
     a ``DeadlinePassed`` for each.
     """
     sender, receiver = anyio.create_memory_object_stream[Answered](len(calls))
-    limiter = anyio.CapacityLimiter(width)
-    async with sender, receiver, task_group() as group:
-        group.start_soon(_all, calls, sender, limiter, until)
+    limiter = anyio.CapacityLimiter(width) if len(calls) > width else nullcontext()
+    async with receiver, task_group() as group:
+        with sender:
+            for place, call in enumerate(calls):
+                group.start_soon(_one, place, call, sender.clone(), limiter, until)
         yield receiver
         group.cancel_scope.cancel()
 
@@ -70,23 +72,11 @@ async def ask_by(call: Asking, until: float | None) -> Outcome:
     return outcome
 
 
-async def _all(
-    calls: Sequence[Asking],
-    sender: MemoryObjectSendStream[Answered],
-    limiter: anyio.CapacityLimiter,
-    until: float | None,
-) -> None:
-    async with task_group() as group:
-        for place, call in enumerate(calls):
-            group.start_soon(_one, place, call, sender.clone(), limiter, until)
-    sender.close()
-
-
 async def _one(  # noqa: PLR0917 - started by a task group, which passes by position
     place: int,
     call: Asking,
     sender: MemoryObjectSendStream[Answered],
-    limiter: anyio.CapacityLimiter,
+    limiter: AbstractAsyncContextManager[None],
     until: float | None,
 ) -> None:
     outcome: Outcome = DeadlinePassed("No answer came before the deadline.")

@@ -18,7 +18,7 @@ from techniques.engines.weighing import SourceName, Weighing, source
 from techniques.parts.agree import Election, contenders, elect, labelled, lead, unsorted
 from techniques.parts.candidates import Candidate, declined, failure, tally, usable
 from techniques.parts.cue import cue, cued, uncued
-from techniques.parts.keys import keyed
+from techniques.parts.keys import TEXT, keyed
 from techniques.parts.labels import labels_request, read_labels
 from techniques.parts.stopping import FIRST_WAVE, Lead, next_wave, share_interval
 from techniques.parts.weights import COUNT, Rule
@@ -118,9 +118,10 @@ class _Ballot:
 
         Draws that are still running, or not weighed yet, count as still to come.
         """
-        expected = self._attempt.expected
-        levels = expected.kind == "tool" or not keyed(expected.text)
         candidates = self.drawing.candidates
+        expected = self._attempt.expected
+        worded = any((one.key or "").startswith(TEXT) for one in candidates)
+        levels = worded or expected.kind == "tool" or not keyed(expected.text)
         known = self.weighing.known(candidates)
         done = len(self.drawing.draws) - len(candidates) + len(known)
         return lead(known, self._settings.samples - done, levels=levels)

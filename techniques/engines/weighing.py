@@ -106,6 +106,8 @@ class Weighing:
         return self._weighed(candidates, self.rule)
 
     def _weighed(self, candidates: Sequence[Candidate], rule: Rule) -> list[Candidate]:
+        if rule.name == "count":
+            return list(candidates)
         evidence = [self.evidence.get(one.place) for one in candidates]
         answers = len({one.key for one in candidates if one.key is not None})
         weighing = weights(self._comparable(candidates), rule, answers)

@@ -16,6 +16,8 @@ TOOL: Final = "tool|"
 TEXT: Final = "text|"
 """Begins the key of a text that is only alike to its own words; a voter may know better."""
 
+_EXACT: Final = frozenset({"letter", "number", "yes_no"})
+"""Kinds of which an answer without a key has no vote. One of a few words may say them at length."""
 _SHORT_WORDS: Final = 12
 _LETTER_LENGTH: Final = 40  # characters; who gives only a letter needs no more
 
@@ -27,14 +29,14 @@ def key_of(reply: Reply, expected: Expected) -> str | None:
     found = _reading(ends(reply.text), expected)
     if found is not None:
         return f"{'short' if expected.text == 'prose' else expected.text}|{found}"
-    if keyed(expected.text) or abstains(reply.text):
+    if expected.text in _EXACT or abstains(reply.text):
         return None
     return f"code|{reply.text.strip()}" if expected.text == "code" else TEXT + plain(reply.text)
 
 
 def keyed(kind: AnswerKind) -> bool:
-    """Tell whether every proper answer of *kind* has a key, so that one without has no vote."""
-    return kind in {"letter", "number", "yes_no", "short"}
+    """Tell whether a proper answer of *kind* is so short that it can be its own key."""
+    return kind in {*_EXACT, "short"}
 
 
 def letter(text: str, expected: Expected) -> str | None:

@@ -94,3 +94,20 @@ def test_a_page_without_markers_is_not_touched(tmp_path: Path) -> None:
         write_between_markers(page, "new")
 
     assert page.read_text() == "nothing to replace\n"
+
+
+def test_what_a_technique_costs_is_told_apart_from_its_sub_calls() -> None:
+    cpu = {"c32": 500.0, "vote3": 1000.0 + 3 * 700.0, "vote9": 1000.0 + 9 * 700.0}
+    rounds = {(name, "gateway"): [replace(FIGURES, cpu_us=value)] for name, value in cpu.items()}
+
+    assert bar(rounds, "a technique's CPU per run").value == pytest.approx(1.0)
+    assert bar(rounds, "a technique's CPU per sub-call").value == pytest.approx(0.2)
+
+
+def test_the_time_of_parallel_draws_is_that_of_one_call() -> None:
+    rounds = {
+        ("d60c1", "gateway"): [replace(FIGURES, latency_p50=61_000)],
+        ("d60 vote3", "gateway"): [replace(FIGURES, latency_p50=64_050)],
+    }
+
+    assert bar(rounds, "draws in parallel").value == pytest.approx(1.05)

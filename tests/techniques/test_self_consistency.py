@@ -206,6 +206,30 @@ async def test_prose_is_sorted_by_what_it_concludes() -> None:
     assert played.note("votes")["counts"] == [2, 1]
 
 
+LONG = "It is a matter on which much has been said, and all of it comes down to one: Paris, France."
+
+
+async def test_a_short_answer_that_is_said_at_length_agrees_with_itself() -> None:
+    played = await run(draws([LONG] * 5, no_voter), asks("What is the capital of France?"))
+    assert played.note("votes")["counts"] == [3]
+    assert "no_consensus" not in played.warnings
+
+
+async def test_a_short_answer_that_is_said_at_unlike_length_is_sorted() -> None:
+    said = [f"{LONG} {word}" for word in ("One", "Two", "Three")]
+    played = await run(
+        draws(said, lambda request: labels(request, 1)),
+        asks("What is the capital of France?"),
+        num_samples=3,
+    )
+    assert played.roles().count("voter") == 1
+    assert played.note("votes")["counts"] == [3]
+
+
+def labels(request: Request, label: int) -> Answer:
+    return json.dumps({"labels": [label] * request_count(request)})
+
+
 async def test_a_voter_that_cannot_sort_leaves_the_first_answer() -> None:
     played = await run(draws([BLUE, RED, ALSO_RED], lambda _request: "It is red!"), num_samples=3)
     assert played.text == BLUE
