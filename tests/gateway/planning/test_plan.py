@@ -82,7 +82,10 @@ def test_options_are_the_configurations_under_the_requests() -> None:
 
 @pytest.mark.parametrize(
     ("params", "said"),
-    [({"num_sample": 3}, "has no option 'num_sample'"), ({"num_samples": "x"}, "'num_samples'")],
+    [
+        ({"num_sample": 3}, "has no option 'num_sample'"),
+        ({"num_samples": "x"}, "'num_samples'.* takes 2 to 40"),
+    ],
 )
 def test_options_that_are_unknown_or_out_of_range_are_refused(
     params: dict[str, Json], said: str
