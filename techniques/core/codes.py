@@ -25,12 +25,17 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "judge_unparsable": "The judge's words gave no verdict; that candidate has none.",
         "max_tokens_raised": "The limit was raised, as thinking is a part of it at this provider.",
         "no_consensus": "The draws did not agree enough; the most frequent answer is given.",
+        "not_combined": "For this reason no answer could be written from the draws; the best one "
+        "is given.",
         "not_in_effect": "This wish is read, and not acted on in this version.",
         "one_model": "The technique is for several models, and `channels` names no second one.",
         "params_ignored": "Options came without a technique.",
         "refusal_kept": "A good part of the draws declined, and one of them is the answer.",
         "self_judged": "No judge is configured; the answering model judged itself.",
         "stop_dropped": "Stop sequences that the provider does not take were left out.",
+        "synthesis_doubtful": "The answer, written from several draws, broke this rule after some "
+        "of it was sent: `form`, `key` (what most conclude), `novelty` (numbers, links, "
+        "sources, names) or `length`.",
         "system_sent_as_user": "There was only a system message, and it was sent as the user's.",
         "technique_failed": "The technique failed with this code; a plain call gave the answer.",
         "technique_masked": "The request has something that the technique cannot keep (`n` > 1, "

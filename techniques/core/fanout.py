@@ -12,11 +12,14 @@ from anyio.streams.memory import MemoryObjectSendStream
 
 from techniques.core.channel import Channel, Member, ask
 from techniques.core.errors import DeadlinePassed, GatewayError
+from techniques.core.events import Event
 from techniques.core.groups import task_group
 from techniques.core.reply import Reply
 from techniques.core.request import Request
 
 Outcome: TypeAlias = Reply | GatewayError
+Heard: TypeAlias = Event | GatewayError
+"""What is heard of a call that is under way; its failure, if it fails, comes last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,39 @@ async def ask_by(call: Asking, until: float | None) -> Outcome:
     """Make one *call* and return how it ended, not later than *until*."""
     (outcome,) = await ask_each([call], until=until)
     return outcome
+
+
+@asynccontextmanager
+async def hearing(
+    call: Asking, *, until: float | None = None
+) -> AsyncGenerator[AsyncIterator[Heard], None]:
+    """Make one *call* and yield its events as they come, then its failure if it failed.
+
+    Leaving the context cancels the call. At time *until* (of ``anyio.current_time()``) it is
+    cancelled too, and the iterator ends with a ``DeadlinePassed``. What is open between two events
+    is a task of its own, so that a caller may pass them on from inside a generator.
+    """
+    sender, receiver = anyio.create_memory_object_stream[Heard](0)
+    async with sender, receiver, task_group() as group:
+        group.start_soon(_hear, call, sender.clone(), until)
+        sender.close()
+        yield receiver
+        group.cancel_scope.cancel()
+
+
+async def _hear(call: Asking, sender: MemoryObjectSendStream[Heard], until: float | None) -> None:
+    end: GatewayError | None = DeadlinePassed("The answer did not end before the deadline.")
+    async with sender:
+        with anyio.CancelScope(deadline=float("inf") if until is None else until):
+            try:
+                async with call.member.open(call.request) as events:
+                    async for event in events:
+                        await sender.send(event)
+                end = None
+            except GatewayError as error:
+                end = error
+        if end is not None:
+            await sender.send(end)
 
 
 async def _one(  # noqa: PLR0917 - started by a task group, which passes by position

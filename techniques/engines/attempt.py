@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from techniques.core.channel import Channels, Member
 from techniques.core.errors import CapReached, DeadlinePassed
 from techniques.core.events import Event, Note, Warned
-from techniques.core.fanout import Answered, Asking, Outcome, ask_each, asking
+from techniques.core.fanout import Answered, Asking, Heard, Outcome, ask_each, asking, hearing
 from techniques.core.json import Json
 from techniques.core.reply import Reply, unfold
 from techniques.core.request import Request
@@ -96,12 +96,16 @@ class Attempt:
         """Make *calls* at once; see ``fanout.asking``. Each end goes to ``sift``."""
         return asking(calls, until=self.until)
 
+    def hearing(self, call: Asking) -> AbstractAsyncContextManager[AsyncIterator[Heard]]:
+        """Make *call* and hear of it as it comes; see ``fanout.hearing``."""
+        return hearing(call, until=self.until)
+
     def sift(self, place: int, outcome: Outcome) -> Draw:
         """Return the draw at *place* as a candidate or an erasure."""
         self.note_time(outcome)
         return sift(place, outcome, self.checks, self.expected)
 
-    def note_time(self, outcome: Outcome) -> None:
+    def note_time(self, outcome: Outcome | Heard) -> None:
         """Remember if *outcome* says that the deadline has come."""
         if isinstance(outcome, DeadlinePassed) and not self.late:
             self.late = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
@@ -12,12 +12,13 @@ from techniques.core.json import Json
 from techniques.core.reply import Reply
 from techniques.parts.answers import Expected
 from techniques.parts.candidates import Candidate
-from techniques.parts.decisions import agreement, names_of
+from techniques.parts.decisions import agreement, alike, names_of
 from techniques.parts.keys import TEXT
 from techniques.parts.stopping import Lead
 
 REFUSAL: Final = "refusal"
 _NUMBER: Final = "number|"
+_DIGITS: Final = 9  # of a sum of floats: what differs after them is a tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def elect(voters: Sequence[Candidate], expected: Expected) -> Election:
     counts = tuple(len(cluster.members) for cluster in found)
     totals = tuple(cluster.weight for cluster in found)
     if not found:
-        return Election(min(voters, key=_worth), 0, (), (), agreed=False)
+        return Election(min(voters, key=worth), 0, (), (), agreed=False)
     agreed = counts[0] > 1 and totals.count(totals[0]) == 1
     chosen = representative(found[0].members)
     if chosen.reply.tool_calls and 2 * totals[0] <= total(voters):
@@ -121,7 +122,7 @@ def representative(members: Sequence[Candidate]) -> Candidate:
     return min(
         members,
         key=lambda member: (
-            *_worth(member)[:2],
+            *worth(member)[:2],
             -_sureness(member.reply),
             len(member.reply.text),
             member.place,
@@ -135,12 +136,25 @@ def medoid(candidates: Sequence[Candidate], parameters: Mapping[str, Json]) -> C
     A real candidate: fields of several are never put together to one.
     """
 
-    def likeness(candidate: Candidate) -> float:
-        calls = candidate.reply.tool_calls
-        others = [other.reply.tool_calls for other in candidates if other is not candidate]
-        return fmean([agreement(calls, theirs, parameters) for theirs in others] or [1.0])
+    def likeness(one: Candidate, other: Candidate) -> float:
+        return agreement(one.reply.tool_calls, other.reply.tool_calls, parameters)
 
-    return max(candidates, key=lambda candidate: (likeness(candidate), -candidate.place))
+    return _central(candidates, likeness)
+
+
+def closest(candidates: Sequence[Candidate], schema: Json) -> Candidate:
+    """Return the candidate whose JSON agrees most, field by field, with the others'."""
+
+    def likeness(one: Candidate, other: Candidate) -> float:
+        return alike(one.reply.text, other.reply.text, schema)
+
+    return _central(candidates, likeness)
+
+
+def unanimous(candidates: Sequence[Candidate]) -> bool:
+    """Tell whether all of *candidates*, of which there is at least one, have the same key."""
+    keys = {None if candidate.refusal else candidate.key for candidate in candidates}
+    return len(keys) == 1 and None not in keys
 
 
 def unsorted(candidates: Sequence[Candidate]) -> bool:
@@ -149,6 +163,16 @@ def unsorted(candidates: Sequence[Candidate]) -> bool:
     if not any(cluster.key.startswith(TEXT) for cluster in found):
         return False
     return 2 * found[0].weight <= sum(cluster.weight for cluster in found)
+
+
+def worth(candidate: Candidate) -> tuple[float, float, int]:
+    """Return the rank by a judge's score, then by confidence, then by place; the best is least.
+
+    What is not known comes after all that is.
+    """
+    known = (candidate.score, candidate.sureness)
+    score, sureness = (1.0 if value is None else -value for value in known)
+    return score, sureness, candidate.place
 
 
 def total(candidates: Iterable[Candidate]) -> float:
@@ -164,6 +188,18 @@ def labelled(candidates: Sequence[Candidate], labels: Mapping[int, int]) -> list
         else candidate
         for candidate in candidates
     ]
+
+
+def _central(
+    candidates: Sequence[Candidate], likeness: Callable[[Candidate, Candidate], float]
+) -> Candidate:
+    """Return the candidate that is most like all of them, itself too, each by its weight."""
+
+    def place(candidate: Candidate) -> tuple[float, int]:
+        like = (other.weight * likeness(candidate, other) for other in candidates)
+        return round(sum(like), _DIGITS), -candidate.place
+
+    return max(candidates, key=place)
 
 
 def _standing(group: Sequence[Candidate]) -> tuple[float, int]:
@@ -184,15 +220,8 @@ def _with_units(grouped: Mapping[str, list[Candidate]]) -> dict[str, list[Candid
 
 def _rank(cluster: Cluster) -> tuple[float, bool, int, float, int]:
     first = cluster.members[0].place
-    best = min(_worth(member)[0] for member in cluster.members)
+    best = min(worth(member)[0] for member in cluster.members)
     return -cluster.weight, first != 0, -len(cluster.members), best, first
-
-
-def _worth(candidate: Candidate) -> tuple[float, float, int]:
-    """Rank by a judge's score, then by the model's own confidence; what is unknown comes last."""
-    known = (candidate.score, candidate.sureness)
-    score, sureness = (1.0 if value is None else -value for value in known)
-    return score, sureness, candidate.place
 
 
 def _place(candidate: Candidate) -> int:

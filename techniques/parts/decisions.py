@@ -83,15 +83,32 @@ def agreement(
 ) -> float:
     """Return which share, 0 to 1, of the fields of *one* and *other* have the same value."""
     mine, theirs = (dict(_fields(calls, parameters)) for calls in (one, other))
-    paths = mine.keys() | theirs.keys()
-    same = sum(path in mine and path in theirs and mine[path] == theirs[path] for path in paths)
-    return same / len(paths) if paths else 1.0
+    return _share(mine, theirs)
+
+
+def alike(one: str, other: str, schema: Json) -> float:
+    """Return which share, 0 to 1, of the decisions in two JSON texts is the same."""
+    mine, theirs = (_decisions(text, schema) for text in (one, other))
+    return _share(mine, theirs)
 
 
 def decision(value: Json, schema: Json) -> str | None:
     """Return the decision in a JSON answer, its prose left out; None if it is all prose."""
     kept = list(_decided(canonical(value), schema, "$"))
     return spelled(dict(kept)) if kept else None
+
+
+def _share(mine: Mapping[str, Json], theirs: Mapping[str, Json]) -> float:
+    paths = mine.keys() | theirs.keys()
+    same = sum(path in mine and path in theirs and mine[path] == theirs[path] for path in paths)
+    return same / len(paths) if paths else 1.0
+
+
+def _decisions(text: str, schema: Json) -> dict[str, Json]:
+    try:
+        return dict(_decided(canonical(read_json(text)), schema, "$"))
+    except ValueError:
+        return {}
 
 
 def _decided(value: Json, schema: Json, path: str) -> Iterator[tuple[str, Json]]:

@@ -94,7 +94,7 @@ def plain(text: str) -> str:
     A text that is only an article, such as the answer ``A``, keeps it.
     """
     bare = _PUNCTUATION.sub(" ", text.casefold())
-    words = [_NUMBER_WORDS.get(word, word) for word in bare.split()]
+    words = [NUMBER_WORDS.get(word, word) for word in bare.split()]
     return " ".join([word for word in words if word not in _ARTICLES] or words)
 
 
@@ -157,7 +157,7 @@ _COUNTING: Final = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
     "fifteen sixteen seventeen eighteen nineteen twenty"
 )
-_NUMBER_WORDS: Final = {word: str(value) for value, word in enumerate(_COUNTING.split())}
+NUMBER_WORDS: Final = {word: str(value) for value, word in enumerate(_COUNTING.split())}
 _VERDICT = re.compile(
     r"^[\W_]*(?:(?:so|thus|hence|therefore)\W+)?(?:not\s+)?(?P<word>yes|no|true|false|correct|incorrect)\b",
     re.IGNORECASE,

@@ -1,0 +1,32 @@
+"""Which model of the pool is the strongest, as far as that was measured."""
+
+from __future__ import annotations
+
+from techniques.core.channel import Member
+from techniques.engines.attempt import Attempt
+from techniques.parts.transcript import pictures
+
+
+def accuracies(attempt: Attempt) -> dict[str, float]:
+    """Return how often each member of the pool, by id, is right with what is asked for.
+
+    Empty unless it was measured of all of them: what is not known is not the worst.
+    """
+    kind = attempt.expected.text
+    measured = {
+        member.id: attempt.task.calibration.accuracy(member.name, kind)
+        for member in attempt.channels.pool
+    }
+    known = {name: value for name, value in measured.items() if value is not None}
+    return known if len(known) == len(measured) else {}
+
+
+def strongest(attempt: Attempt) -> Member | None:
+    """Return the most accurate member of the pool, the first one where that was not measured.
+
+    It sees the pictures of the request, if there are any; None if no member can.
+    """
+    seen = bool(pictures(attempt.request))
+    able = [one for one in attempt.channels.pool if one.capabilities.vision or not seen]
+    known = accuracies(attempt)
+    return max(able, key=lambda member: known.get(member.id, 0.0), default=None)
