@@ -86,11 +86,16 @@ async def hearing(
     is a task of its own, so that a caller may pass them on from inside a generator.
     """
     sender, receiver = anyio.create_memory_object_stream[Heard](0)
-    async with sender, receiver, task_group() as group:
-        group.start_soon(_hear, call, sender.clone(), until)
-        sender.close()
-        yield receiver
+    left: GeneratorExit | None = None
+    async with receiver, task_group() as group:
+        group.start_soon(_hear, call, sender, until)
+        try:
+            yield receiver
+        except GeneratorExit as left_early:  # a task group would put it into an exception group
+            left = left_early
         group.cancel_scope.cancel()
+    if left is not None:
+        raise left
 
 
 async def _hear(call: Asking, sender: MemoryObjectSendStream[Heard], until: float | None) -> None:

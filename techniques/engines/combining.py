@@ -12,8 +12,8 @@ from techniques.core.events import Event, Note, Provisional
 from techniques.core.fanout import Asking
 from techniques.core.reply import Reply
 from techniques.engines.attempt import Attempt, progress
-from techniques.engines.strength import strongest
-from techniques.engines.writing import Strictness, Writing, written
+from techniques.engines.pool import strongest
+from techniques.engines.writing import Writing, written
 from techniques.parts.agree import (
     closest,
     clusters,
@@ -25,9 +25,10 @@ from techniques.parts.agree import (
     worth,
 )
 from techniques.parts.candidates import Candidate
-from techniques.parts.cue import uncued
-from techniques.parts.guards import Guards, majority
+from techniques.parts.cue import NO_LINE, LastLine
+from techniques.parts.guards import Guards, Strictness, majority
 from techniques.parts.keys import keyed
+from techniques.parts.remarks import read_remarks, remarks_request
 from techniques.parts.synthesis import Brief, Intent, synthesis_request
 from techniques.parts.transcript import pictures
 
@@ -55,8 +56,8 @@ class Combining:
         json: A JSON answer may be written anew too, if it then keeps its form.
         middle: Where nothing tells which is the best, it is the one of middle length, not the
             first.
-        cued: The candidates have a last line that was asked for; it is taken out.
-        remarks: What a critic says of the candidates as the writer sees them.
+        line: The last line that the candidates were asked for.
+        critique: A critic reads the candidates first, and the writer sees what it says.
         step: The name of the writer's call.
     """
 
@@ -69,8 +70,8 @@ class Combining:
     shuffled: bool = False
     json: bool = False
     middle: bool = False
-    cued: bool = False
-    remarks: str = ""
+    line: LastLine = NO_LINE
+    critique: bool = False
     step: str = "s0"
 
 
@@ -89,7 +90,7 @@ async def combined(
     voters = contenders(candidates)
     why = _why(attempt, voters, settings)
     chosen = _elected(attempt, voters) if why == "vote" else _best(_answers(voters), settings, why)
-    best = uncued(chosen.reply) if settings.cued else chosen.reply
+    best = settings.line.without(chosen.reply)
     writer = None if why else _writer(attempt, settings)
     by = why or ("writing" if writer else "unwritable")
     yield Note("combined", {"by": by, "best": chosen.place, "of": len(candidates)})
@@ -98,8 +99,8 @@ async def combined(
             yield event
         return
     yield Provisional(best.text)
+    writing = await _writing(attempt, _answers(voters), (writer, best), settings)
     yield progress("writing", drafts=len(voters))
-    writing = _writing(attempt, _answers(voters), (writer, best), settings)
     async with aclosing(written(attempt, writing)) as events:
         async for event in events:
             yield event
@@ -179,15 +180,29 @@ def _writer(attempt: Attempt, settings: Combining) -> Member | None:
     return writer if attempt.affords(1) else None
 
 
-def _writing(
+async def _writing(
     attempt: Attempt, answers: list[Candidate], parties: tuple[Member, Reply], settings: Combining
 ) -> Writing:
     """Return the call to the writer, the first of *parties*, with what to give in its stead."""
     writer, best = parties
     if settings.shuffled:
         attempt.task.random.shuffle(answers)
-    drafts = [replace(one, reply=uncued(one.reply)) if settings.cued else one for one in answers]
-    brief = Brief(drafts, settings.intent, settings.temperature, settings.remarks, settings.step)
+    drafts = [replace(one, reply=settings.line.without(one.reply)) for one in answers]
+    remarks = await _remarks(attempt, drafts, settings.step) if settings.critique else ""
+    brief = Brief(drafts, settings.intent, settings.temperature, remarks, settings.step)
     request = synthesis_request(attempt.request, brief, attempt.fence, writer)
     guards = Guards(drafts, attempt.request, attempt.checks, attempt.expected)
     return Writing(Asking(writer, request), best, guards, settings.guard)
+
+
+async def _remarks(attempt: Attempt, drafts: Sequence[Candidate], step: str) -> str:
+    """Return what a critic says of *drafts* side by side, "" if that cannot be had or used."""
+    if not attempt.affords(2):  # one is for the writing itself
+        return ""
+    critic = attempt.critic()
+    request = remarks_request(attempt.aside(critic, f"k{step}"), drafts)
+    (outcome,) = await attempt.ask([Asking(critic, request)])
+    remarks = read_remarks(outcome.text) if isinstance(outcome, Reply) else None
+    if remarks is None:
+        attempt.warn("critique_unusable", request.step)
+    return remarks or ""

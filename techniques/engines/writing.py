@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from techniques.core.errors import GatewayError, StreamBroken
 from techniques.core.events import Event, Finished, Note
@@ -14,16 +14,8 @@ from techniques.engines.attempt import Attempt, progress
 from techniques.engines.drafting import objected
 from techniques.engines.judging import preferred
 from techniques.parts.critique import repair
-from techniques.parts.guards import Guards
+from techniques.parts.guards import Guards, Strictness
 from techniques.parts.window import Window
-
-Strictness: TypeAlias = Literal["full", "cheap", "post", "off"]
-"""How an answer that was written anew is guarded.
-
-``full``: it is read to its end, must pass every guard, and a judge must prefer it to what there
-was. ``cheap``: once its beginning has passed it is let through sentence by sentence. ``post``: it
-is let through as it comes, and what it broke is told. ``off``: so too, and nobody looks.
-"""
 
 _HELD: Final = 2  # sentences that must have passed before any is let through
 
@@ -149,7 +141,8 @@ class _Passing:
 
 async def _whole(attempt: Attempt, writing: Writing) -> tuple[Reply | None, str | None]:
     """Return the answer, once mended if its form is broken, and what is wrong with it."""
-    call, guards = writing.call, writing.guards
+    guards = writing.guards
+    call = replace(writing.call, request=replace(writing.call.request, stream=False))
     (outcome,) = await attempt.ask([call])
     if not isinstance(outcome, Reply):
         return None, "failed"

@@ -118,12 +118,13 @@ def levelled(sureness: Mapping[int, float], drawer: Mapping[int, Hashable]) -> d
     """Return *sureness* by place with the differences between the models taken out.
 
     How likely a model finds its tokens depends on the model, so only what it says within one model
-    is compared. *drawer* tells which model drew at a place.
+    is compared. *drawer* tells which model drew at a place. Where each model drew once there is
+    nothing to compare by, and *sureness* is returned as it is.
     """
     by_model: defaultdict[Hashable, list[float]] = defaultdict(list)
     for place, value in sureness.items():
         by_model[drawer[place]].append(value)
-    if len(by_model) < 2:
+    if len(by_model) in {1, len(sureness)}:
         return dict(sureness)
     middle = fmean(sureness.values())
     off = {model: fmean(values) - middle for model, values in by_model.items()}

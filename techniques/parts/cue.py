@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from techniques.core.reply import Reply
@@ -23,6 +23,25 @@ _CUE: Final = (
 )
 _MARKUP: Final = "*_`"
 _LEAD: Final = " \t>*_#`-"
+
+
+@dataclass(frozen=True, slots=True)
+class LastLine:
+    """The line that states the answer: asked for with ``asks``, or not at all if that is None."""
+
+    asks: str | None = None
+
+    def wanted(self, request: Request) -> Request:
+        """Return *request* with the wish for the line."""
+        return cued(request, self.asks) if self.asks else request
+
+    def without(self, reply: Reply) -> Reply:
+        """Return *reply* as the client is to see it."""
+        return uncued(reply) if self.asks else reply
+
+
+NO_LINE: Final = LastLine()
+"""No such line is asked for."""
 
 
 def cue(expected: Expected) -> str | None:

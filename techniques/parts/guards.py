@@ -25,6 +25,14 @@ most candidates. ``novelty``: it has numbers, links, sources or names that nobod
 ``length``: it is much longer than any candidate.
 """
 
+Strictness: TypeAlias = Literal["full", "cheap", "post", "off"]
+"""How an answer that was written anew is guarded.
+
+``full``: it is read to its end, must pass every guard, and a judge must prefer it to what there
+was. ``cheap``: once its beginning has passed it is let through sentence by sentence. ``post``: it
+is let through as it comes, and what it broke is told. ``off``: so too, and nobody looks.
+"""
+
 _LONGEST: Final = 1.6  # times the longest candidate
 _LEAST: Final = 200  # characters that are never too long
 _UNBOUNDED: Final = 10**9

@@ -9,6 +9,7 @@ from typing import Final
 from techniques.parts.keys import NUMBER_WORDS
 
 _MOST_DIGITS: Final = 60  # a longer number is compared as it is written
+_EDGES: Final = ".,;:!?*_"
 
 
 class Known:
@@ -23,7 +24,7 @@ class Known:
     def beyond(self, text: str) -> list[str]:
         """Return what *text* has of numbers, links, sources and names that is not known."""
         bare = _LISTED.sub("", text)
-        links = [link.rstrip(".,;:!?*_") for link in _LINK.findall(bare)]
+        links = [link.rstrip(_EDGES) for link in _LINK.findall(bare)]
         bare = _LINK.sub(" ", bare)
         names = [*links, *_sources(bare), *_names(bare)]
         unknown = [name for name in names if name.casefold() not in self._text]
@@ -47,7 +48,7 @@ def _numbers(text: str) -> Iterator[str]:
 def _sources(text: str) -> Iterator[str]:
     """Yield what names a source: its identifier, or its author where a year follows."""
     for found in _CITED.finditer(text):
-        yield found["id"] or found["author"]
+        yield (found["id"] or found["author"]).rstrip(_EDGES)
 
 
 def _names(text: str) -> Iterator[str]:

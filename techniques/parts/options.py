@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 
+from techniques.parts.guards import Strictness
 from techniques.parts.weights import Rule, RuleName
 
 MostSamples: TypeAlias = Annotated[int, Field(ge=2, le=16, description="Most draws, 2 to 16.")]
@@ -47,6 +48,31 @@ AnswerCue: TypeAlias = Annotated[
     Literal["auto", "off"],
     Field(description="Ask for a final line that states the answer; it is taken out again."),
 ]
+MostModels: TypeAlias = Annotated[
+    int, Field(ge=2, le=6, description="Most models of the pool to ask, 2 to 6.")
+]
+Dominance: TypeAlias = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=1,
+        description="An answer is given as it is if all others have less than this share of its "
+        "score or weight; 0 if none is to be.",
+    ),
+]
+GuardOption: TypeAlias = Annotated[
+    Literal["auto", "full", "cheap", "post", "off"],
+    Field(
+        description="What an answer written from several must pass, or the best of them is given: "
+        "free checks and a judge's preference (full), free checks while it is let through sentence "
+        "by sentence (cheap), checks after the fact that only warn (post), nothing (off). auto: "
+        "cheap for a client that streams, else full."
+    ),
+]
+JsonSynthesis: TypeAlias = Annotated[
+    bool,
+    Field(description="JSON may be written anew too, if it keeps its form; else it is voted on."),
+]
 SoftmaxTemperature: TypeAlias = Annotated[
     float | None,
     Field(
@@ -61,6 +87,13 @@ _JUDGED_TEMPERATURE: Final = 0.5
 _STATED_TEMPERATURE: Final = 0.08
 _CHECKED_TEMPERATURE: Final = 0.3
 _TOKENS_TEMPERATURE: Final = 0.1
+
+
+def strictness(guard: GuardOption, *, streamed: bool) -> Strictness:
+    """Return how an answer that is written anew is guarded, for a client that has it *streamed*."""
+    if guard != "auto":
+        return guard
+    return "cheap" if streamed else "full"
 
 
 def threshold(stop: Stop, confidence: Sureness) -> float | None:

@@ -66,10 +66,7 @@ def synthesis_request(request: Request, brief: Brief, fence: Fence, writer: Memb
 def with_drafts(request: Request, brief: Brief, fence: Fence) -> Request:
     """Return *request* with the drafts of *brief*, and what to do with them, at its end."""
     words = supports(brief.drafts)
-    shown = [
-        fence.around(f"draft {_label(place)}{word}", answer_shown(one.reply, _UNBOUNDED))
-        for place, (one, word) in enumerate(zip(brief.drafts, words, strict=True))
-    ]
+    shown = drafts_shown(brief.drafts, fence, words)
     remarks = (_REMARKS, fence.around("remarks", brief.remarks)) if brief.remarks else ()
     weighed = (_SUPPORT,) if any(words) else ()
     task = _TASKS[brief.intent].format(count=len(shown))
@@ -93,6 +90,15 @@ def supports(drafts: Sequence[Candidate]) -> list[str]:
     ]
 
 
+def drafts_shown(drafts: Sequence[Candidate], fence: Fence, words: Sequence[str] = ()) -> list[str]:
+    """Return *drafts* as fenced text, named by letters that tell nothing, with *words* beside."""
+    beside = words or [""] * len(drafts)
+    return [
+        fence.around(f"draft {_label(place)}{word}", answer_shown(one.reply, _UNBOUNDED))
+        for place, (one, word) in enumerate(zip(drafts, beside, strict=True))
+    ]
+
+
 def _label(place: int) -> str:
     return chr(ord("A") + place) if place < 26 else str(place + 1)
 
@@ -110,9 +116,9 @@ _COMBINE: Final = """\
 Below are {count} drafts of an answer to the request above, each written without sight of the \
 others. Write the one answer that serves the request best, in the language and the form that it \
 asks for. Use only what the drafts say. Keep what they agree on; where they contradict each other, \
-follow the better supported one, or the better reasoned one if support does not tell. Copy \
-numbers, code, names, links and quotations exactly, and bring in none that no draft has. If \
-nothing in the others improves on one of them, give that one unchanged."""
+follow the one with the better reasons. Copy numbers, code, names, links and quotations exactly, \
+and bring in none that no draft has. If nothing in the others improves on one of them, give that \
+one unchanged."""
 _AGGREGATE: Final = """\
 Below are {count} drafts of an answer to the request above, by several models. Judge them \
 critically: any of them may be wrong, one-sided or incomplete, and that several say a thing does \
@@ -124,7 +130,8 @@ again in the language and the form that the request asks for, changed only where
 shows that it is wrong or lacks something that matters. Copy numbers, code, names, links and \
 quotations exactly, and bring in none that no draft has."""
 _SUPPORT: Final = """\
-How well a draft is supported stands beside its letter; it is a hint, and no proof."""
+How well a draft is supported stands beside its letter: where drafts contradict each other, follow \
+the better supported one."""
 _REMARKS: Final = "A reader went over the drafts and remarks:"
 _END: Final = """\
 Give the answer to the request and nothing else: no word about the drafts or this task."""

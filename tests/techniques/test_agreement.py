@@ -6,6 +6,7 @@ from techniques.core.reply import Reply, replied
 from techniques.core.request import Tool
 from techniques.parts.agree import (
     Election,
+    closest,
     clusters,
     contenders,
     elect,
@@ -13,6 +14,7 @@ from techniques.parts.agree import (
     lead,
     medoid,
     representative,
+    unanimous,
     unsorted,
 )
 from techniques.parts.answers import expect
@@ -139,3 +141,23 @@ def test_a_voter_is_only_wanted_where_it_could_change_who_wins() -> None:
 def test_labels_take_the_place_of_keys() -> None:
     first, second = given("1", "2")
     assert [one.key for one in labelled([first, second], {0: 5})] == ["group|5", "number|2|"]
+
+
+def test_the_json_that_agrees_most_with_all_others_is_the_closest() -> None:
+    texts = ('{"a": 1, "b": 1}', '{"a": 2, "b": 2}', '{"a": 1, "b": 2, "why": "so"}')
+    candidates = [Candidate(place, replied(text)) for place, text in enumerate(texts)]
+    assert closest(candidates, None).place == 2
+
+
+def test_of_two_that_agree_as_much_the_weightier_is_the_closest() -> None:
+    light, heavy = (Candidate(place, replied(f'{{"a": {place}}}')) for place in (0, 1))
+    assert closest([light, heavy], None).place == 0
+    assert closest([replace(light, weight=0.5), heavy], None).place == 1
+    assert closest([light, replace(heavy, reply=replied("no JSON"))], None).place == 0
+
+
+def test_all_of_one_key_are_unanimous() -> None:
+    assert unanimous(given("42", "It is 42."))
+    assert not unanimous(given("42", "41"))
+    assert not unanimous(given("42", "no idea"))
+    assert not unanimous([Candidate(0, replied("No."), "short|no", refusal=True)] * 2)

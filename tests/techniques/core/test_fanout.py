@@ -5,7 +5,8 @@ import pytest
 
 from techniques.core.channel import Member
 from techniques.core.errors import DeadlinePassed, UpstreamFailed
-from techniques.core.fanout import Answered, Asking, ask_by, ask_each, asking
+from techniques.core.events import Started, TextDelta
+from techniques.core.fanout import Answered, Asking, ask_by, ask_each, asking, hearing
 from techniques.core.reply import Reply, replied
 from techniques.core.request import Request
 from techniques.testing import Line, ScriptedChannel
@@ -125,3 +126,33 @@ async def test_a_member_is_asked_for_its_own_model() -> None:
     await ask_each([Asking(Member("0", "its-own", channel), Request("m", step="a"))])
 
     assert [request.model for request in channel.asked] == ["its-own"]
+
+
+async def test_a_call_is_heard_as_it_comes_and_its_failure_last() -> None:
+    failure = UpstreamFailed("broke")
+    broken = Line(replied("half an"), breaks=failure)
+    channel = by_step({"a": broken})
+    async with hearing(Asking(channel, Request("m", step="a"))) as heard:
+        told = [event async for event in heard]
+
+    assert told == [Started(), TextDelta("half an"), failure]
+
+
+async def test_a_call_that_is_left_is_closed() -> None:
+    channel = by_step({"a": later("A", 0)})
+    async with hearing(Asking(channel, Request("m", step="a"))) as heard:
+        await anext(aiter(heard))
+        assert channel.open_calls == 1
+
+    assert channel.open_calls == 0
+
+
+async def test_a_call_is_not_heard_past_the_deadline() -> None:
+    channel = by_step({"a": later("A", 60)})
+    until = anyio.current_time() + 5
+    async with hearing(Asking(channel, Request("m", step="a")), until=until) as heard:
+        told = [event async for event in heard]
+
+    assert [type(event) for event in told] == [DeadlinePassed]
+    assert anyio.current_time() == until
+    assert channel.open_calls == 0

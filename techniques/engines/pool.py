@@ -1,9 +1,13 @@
-"""Which model of the pool is the strongest, as far as that was measured."""
+"""What a technique for several models makes of its pool."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+
 from techniques.core.channel import Member
+from techniques.core.events import Event
 from techniques.engines.attempt import Attempt
+from techniques.engines.single import collapsed
 from techniques.parts.transcript import pictures
 
 
@@ -30,3 +34,16 @@ def strongest(attempt: Attempt) -> Member | None:
     able = [one for one in attempt.channels.pool if one.capabilities.vision or not seen]
     known = accuracies(attempt)
     return max(able, key=lambda member: known.get(member.id, 0.0), default=None)
+
+
+def of_many(attempt: Attempt) -> Attempt:
+    """Return *attempt*, with a warning if its pool has only one model."""
+    if len(attempt.channels.pool) < 2:
+        attempt.warn("one_model", "All draws come from one model; they err alike.")
+    return attempt
+
+
+def without_others(attempt: Attempt) -> AsyncGenerator[Event, None]:
+    """Pass on a plain call, with a warning: the technique makes no sense with one model."""
+    attempt.warn("technique_masked", f"{attempt.technique}: the pool has one model")
+    return collapsed(attempt)

@@ -1,0 +1,186 @@
+"""Several models, and one answer made of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from techniques.core.channel import Channels
+from techniques.core.events import Event
+from techniques.core.registry import COMBINING, Traits, technique
+from techniques.core.task import Task
+from techniques.engines.attempt import Attempt, begin
+from techniques.engines.branching import Branch
+from techniques.engines.combining import Combining
+from techniques.engines.pool import without_others
+from techniques.engines.synthesise import Synthesising, synthesise
+from techniques.engines.weighing import confidence_source
+from techniques.parts.options import (
+    AnswerCue,
+    Dominance,
+    GuardOption,
+    JsonSynthesis,
+    MostModels,
+    SoftmaxTemperature,
+    Weights,
+    confidence_rule,
+    judged_rule,
+    strictness,
+)
+
+
+class MaximalRatio(BaseModel, frozen=True, extra="forbid"):
+    """How many models, how their scores count, and who makes one answer of theirs."""
+
+    channels: MostModels = 6
+    weights: Weights = "shrunk"
+    dominance: Dominance = 0.5
+    guard: GuardOption = "auto"
+    synth_channel: Literal["best", "judge"] = Field(
+        "best",
+        description="Who writes the answer: the most accurate model of the pool, the first one "
+        "where that was not measured (best), or the judge (judge), who may favour itself.",
+    )
+    json_synthesis: JsonSynthesis = False
+    answer_cue: AnswerCue = "auto"
+
+
+class EqualGain(BaseModel, frozen=True, extra="forbid"):
+    """How many models, and what one answer made of theirs must pass."""
+
+    channels: MostModels = 6
+    guard: GuardOption = "cheap"
+    json_synthesis: JsonSynthesis = False
+    answer_cue: AnswerCue = "auto"
+
+
+class SureRatio(BaseModel, frozen=True, extra="forbid"):
+    """How many models, how confidence counts, and what one answer made of theirs must pass."""
+
+    channels: MostModels = 6
+    softmax_temperature: SoftmaxTemperature = None
+    dominance: Dominance = 0.5
+    guard: GuardOption = "cheap"
+    json_synthesis: JsonSynthesis = False
+    answer_cue: AnswerCue = "auto"
+
+
+@technique(
+    options=MaximalRatio,
+    aliases=("diversity_spatial",),
+    traits=Traits(
+        family="diversity",
+        source="Brennan 1959 (maximal-ratio combining); Jiang et al. 2023, arXiv:2306.02561 "
+        "(fusing the answers of several models)",
+        worst="2 for each model, and 3",
+        typical="2 for each model, and 1",
+        avoid="One of the models is better than the others at everything; or the answer must be "
+        "some model's own words.",
+        needs=("two models", "judge"),
+        modality=COMBINING,
+    ),
+)
+def diversity_mrc(task: Task[MaximalRatio], channels: Channels) -> AsyncGenerator[Event, None]:
+    """Ask each model once and make one answer of theirs, in which the better judged count more."""
+    options = task.options
+    attempt = begin(task, channels, "diversity_mrc")
+    branches = _once_each(attempt, options.channels)
+    if len(branches) < 2:
+        return without_others(attempt)
+    judge = attempt.judge() if options.synth_channel == "judge" else None
+    return synthesise(
+        attempt,
+        Synthesising(
+            branches,
+            Combining(
+                guard=strictness(options.guard, streamed=attempt.request.stream),
+                writer=judge,
+                dominance=options.dominance,
+                by_score=True,
+                json=options.json_synthesis,
+            ),
+            evidence="judge",
+            rule=judged_rule(options.weights),
+            cue=options.answer_cue == "auto",
+        ),
+    )
+
+
+@technique(
+    options=EqualGain,
+    traits=Traits(
+        family="diversity",
+        source="Brennan 1959 (equal-gain combining); Jiang et al. 2023, arXiv:2306.02561 "
+        "(fusing the answers of several models)",
+        worst="1 for each model, and 3",
+        typical="1 for each model, and 1",
+        avoid="One of the models is clearly weaker: what it says counts as much.",
+        needs=("two models",),
+        modality=COMBINING,
+    ),
+)
+def diversity_egc(task: Task[EqualGain], channels: Channels) -> AsyncGenerator[Event, None]:
+    """Ask each model once and make one answer of theirs, in which all count the same."""
+    options = task.options
+    attempt = begin(task, channels, "diversity_egc")
+    branches = _once_each(attempt, options.channels)
+    if len(branches) < 2:
+        return without_others(attempt)
+    return synthesise(
+        attempt,
+        Synthesising(
+            branches,
+            Combining(
+                guard=strictness(options.guard, streamed=attempt.request.stream),
+                shuffled=True,
+                json=options.json_synthesis,
+            ),
+            cue=options.answer_cue == "auto",
+        ),
+    )
+
+
+@technique(
+    options=SureRatio,
+    traits=Traits(
+        family="diversity",
+        source="Brennan 1959 (maximal-ratio combining); Taubenfeld et al. 2025, arXiv:2502.06233 "
+        "(weights by confidence)",
+        worst="1 for each model, and 3",
+        typical="1 for each model, and 1",
+        avoid="One of the models is sure of whatever it says: the others hardly count beside it.",
+        needs=("two models", "log-probabilities"),
+        modality=COMBINING,
+    ),
+)
+def diversity_mrc_soft(task: Task[SureRatio], channels: Channels) -> AsyncGenerator[Event, None]:
+    """Ask each model once and make one answer of theirs, in which the surer ones count more."""
+    options = task.options
+    attempt = begin(task, channels, "diversity_mrc_soft")
+    branches = _once_each(attempt, options.channels)
+    if len(branches) < 2:
+        return without_others(attempt)
+    source = confidence_source(
+        attempt, "response_probability", [branch.member for branch in branches]
+    )
+    return synthesise(
+        attempt,
+        Synthesising(
+            branches,
+            Combining(
+                guard=strictness(options.guard, streamed=attempt.request.stream),
+                dominance=options.dominance,
+                json=options.json_synthesis,
+            ),
+            evidence=source,
+            rule=confidence_rule(source, options.softmax_temperature),
+            cue=options.answer_cue == "auto",
+        ),
+    )
+
+
+def _once_each(attempt: Attempt, most: int) -> list[Branch]:
+    """Return a branch for each model of the pool, at *most* so many, as the client asks."""
+    return [Branch(member, attempt.request) for member in attempt.channels.pool[:most]]

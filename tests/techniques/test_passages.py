@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from techniques.parts.passages import Passages
+
+
+def cut(text: str, size: int = 10**6) -> tuple[list[str], str]:
+    passages = Passages()
+    found = [
+        passage
+        for start in range(0, len(text), size)
+        for passage in passages.feed(text[start : start + size])
+    ]
+    return found, passages.rest
+
+
+@pytest.mark.parametrize(
+    ("text", "passages", "rest"),
+    [
+        ("One thing. Another one! And", ["One thing.", " Another one!"], " And"),
+        ("It ends here.", [], "It ends here."),
+        ('He said "no." Then he left. ', ['He said "no."', " Then he left."], " "),
+        ("# Title\n\nA line\n- item\n", ["# Title", "\n\nA line", "\n- item"], "\n"),
+        ("1. First\n2. Second", ["1. First"], "\n2. Second"),
+        ("Pi is 3.14 or so. It", ["Pi is 3.14 or so."], " It"),
+        ("It rose (by a third). Then", ["It rose (by a third)."], " Then"),
+        ("海很深。它很咸。", ["海很深。", "它很咸。"], ""),
+        ("\n\n  ", [], "\n\n  "),
+        ("", [], ""),
+    ],
+)
+def test_text_is_cut_at_the_ends_of_sentences_and_lines(
+    text: str, passages: list[str], rest: str
+) -> None:
+    assert cut(text) == (passages, rest)
+
+
+@given(st.text(alphabet='aB1.!?)"\n *。', max_size=60), st.integers(1, 7))
+def test_where_it_is_cut_does_not_depend_on_the_pieces(text: str, size: int) -> None:
+    assert cut(text, size) == cut(text)
+    found, rest = cut(text, size)
+    assert "".join(found) + rest == text
+
+
+def test_the_rest_can_be_taken_as_a_passage_of_its_own() -> None:
+    passages = Passages()
+    passages.feed("An end")
+    assert passages.take_rest() == "An end"
+    assert passages.rest == ""
