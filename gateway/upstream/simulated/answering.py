@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.upstream.simulated import (
     calling,
+    combining,
     doubting,
     judging,
     prose,
@@ -22,6 +23,7 @@ def draft(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft:
     return (
         calling.after_results(asked, dice)
         or doubting.draft(asked, model, dice)
+        or combining.draft(asked, model, dice)
         or judging.draft(asked, model, dice)
         or calling.draft(asked, model, dice)
         or _in_json(asked, model, dice)

@@ -58,7 +58,7 @@ def draft(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft | None:
     judge = next((play for field, play in _ROLES.items() if field in fields), None)
     if judge is None:
         return None
-    verdict = judge(_Case(_question(material), answers, model, dice))
+    verdict = judge(_Case(asked_in(material), answers, model, dice))
     return Draft(orjson.dumps(_shaped(verdict, schema, dice)).decode())
 
 
@@ -75,7 +75,7 @@ def fenced(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def _question(material: list[tuple[str, str]]) -> str:
+def asked_in(material: list[tuple[str, str]]) -> str:
     """Return the last thing that a user asked in the conversation shown."""
     shown = dict(material)
     if "question" in shown:
