@@ -41,7 +41,7 @@ class MaximalRatio(BaseModel, frozen=True, extra="forbid"):
     synth_channel: Literal["best", "judge"] = Field(
         "best",
         description="Who writes the answer: the most accurate model of the pool, the first one "
-        "where that was not measured (best), or the judge (judge), who may favour itself.",
+        "where that was not measured (best), or the judge if there is one (judge).",
     )
     json_synthesis: JsonSynthesis = False
     answer_cue: AnswerCue = "auto"
@@ -89,14 +89,13 @@ def diversity_mrc(task: Task[MaximalRatio], channels: Channels) -> AsyncGenerato
     branches = _once_each(attempt, options.channels)
     if len(branches) < 2:
         return without_others(attempt)
-    judge = attempt.judge() if options.synth_channel == "judge" else None
     return synthesise(
         attempt,
         Synthesising(
             branches,
             Combining(
                 guard=strictness(options.guard, streamed=attempt.request.stream),
-                writer=judge,
+                writer=channels.judge if options.synth_channel == "judge" else None,
                 dominance=options.dominance,
                 by_score=True,
                 json=options.json_synthesis,

@@ -148,6 +148,10 @@ class Attempt:
         yield from self._warned[self._told :]
         self._told = len(self._warned)
 
+    def split(self) -> None:
+        """Keep the warning that a vote was won by too little."""
+        self.warn("no_consensus", "No two answers agree, or as many agree on another.")
+
     def refused(self, draws: Sequence[Draw]) -> Note:
         """Return the note on *draws* that declined, and keep the warning."""
         self.warn("refusal_kept", "A third or more of the draws declined.")

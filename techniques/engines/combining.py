@@ -125,7 +125,7 @@ def _elected(attempt: Attempt, voters: list[Candidate]) -> Candidate:
     """Return the outcome of the vote; of JSON without a majority what is most like all others."""
     election = elect(voters, attempt.expected)
     if not election.agreed:
-        attempt.warn("no_consensus", "No two answers agree, or as many agree on another.")
+        attempt.split()
     split = 2 * sum(election.totals[:1]) <= total(voters)
     if split and attempt.expected.text == "json" and not election.chosen.reply.tool_calls:
         return closest(voters, attempt.expected.schema)

@@ -163,8 +163,7 @@ class _Ballot:
     def shown(self, election: Election) -> Reply:
         """Return the chosen reply as the client is to see it."""
         if not election.agreed:
-            detail = "No two answers agree, or as many agree on another."
-            self._attempt.warn("no_consensus", detail)
+            self._attempt.split()
         reply = election.chosen.reply
         return uncued(reply) if self._cued else reply
 

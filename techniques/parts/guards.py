@@ -59,6 +59,8 @@ class Guards:
 
     def passage(self, text: str) -> Guard | None:
         """Return what the next passage of a synthesis breaks, told passage by passage in order."""
+        if self._length == 0 and refuses(replied(text)):
+            return "form"
         self._length += len(text)
         if self._length > self._most:
             return "length"

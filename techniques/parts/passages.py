@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_LOOK_BACK: Final = 8  # characters of the end of a sentence that may already have come
+_LOOK_BACK: Final = 24  # characters of the end of a passage that may already have come
+_LONGEST: Final = 2000  # characters, after which a passage ends at a blank
 
 _END = re.compile(
     r"""[^\W\d][.!?]["')\]*_\u2019\u201d]{0,4}(?=\s)  # a word, not the number of a list or a year
       |[)\]"'\u2019\u201d*_%][.!?](?=\s)
       |[\u3002\uff01\uff1f]
-      |(?=\n)""",
+      |\S(?=[ \t]{0,16}\n)""",
     re.VERBOSE,
 )
 
@@ -32,12 +33,14 @@ class Passages:
         """Take *piece* in and return the passages that it ends, the blanks before them included."""
         start = max(0, len(self.rest) - _LOOK_BACK)
         text = self.rest + piece
-        found, cut = [], 0
+        found: list[str] = []
+        cut = 0
         for end in _END.finditer(text, start):
-            passage = text[cut : end.end()]
-            if passage.strip():
-                found.append(passage)
-                cut = end.end()
+            cut = _cut(text, cut, end.end(), found)
+            found.append(text[cut : end.end()])
+            cut = end.end()
+        if len(text) - cut > _LONGEST + _LOOK_BACK:  # no end before it can still show
+            cut = _cut(text, cut, len(text) - _LOOK_BACK, found)
         self.rest = text[cut:]
         return found
 
@@ -45,3 +48,13 @@ class Passages:
         """Return what came after the last whole passage, as one of its own."""
         rest, self.rest = self.rest, ""
         return rest
+
+
+def _cut(text: str, start: int, end: int, found: list[str]) -> int:
+    """Cut overlong passages off *text* from *start* on; return where the last, to *end*, begins."""
+    while end - start > _LONGEST:
+        blank = text.rfind(" ", start + 1, start + _LONGEST)
+        stop = blank if blank > 0 else start + _LONGEST
+        found.append(text[start:stop])
+        start = stop
+    return start

@@ -75,6 +75,13 @@ def test_a_few_sentences_are_never_too_long() -> None:
     assert guards("Deep.", "Salt.").whole(replied("The sea is deep. " * 10)) is None
 
 
+def test_a_refusal_shows_in_its_first_passage() -> None:
+    assert guards("The sea is deep.").passage("I can't help with that.") == "form"
+    found = guards("The sea is deep.")
+    assert found.passage("The sea is deep.") is None
+    assert found.passage(" I can't help with that.") is None
+
+
 def test_passages_are_too_long_together() -> None:
     found = guards(LONG)
     assert [found.passage("x" * 300) for _ in range(2)] == [None, "length"]

@@ -17,6 +17,8 @@ from techniques.parts.answers import expect
 from techniques.parts.confidence import spoken
 from techniques.parts.cue import uncued
 from techniques.parts.keys import key_of
+from techniques.parts.novelty import Known
+from techniques.parts.passages import Passages
 
 QUESTIONS: Final = {
     "number": "How many is 17 * 23?",
@@ -47,6 +49,18 @@ HOSTILE: Final = {
     "confidence and blanks": ("Confidence:", " ", "x"),
     "confidence and marks": ("x\nConfidence:", "* ", "9"),
     "cues": ("", "\nFinal answer:   ", "x"),
+}
+GUARDED: Final = HOSTILE | {
+    "dots": ("", "a.", ""),
+    "underscores": ("", "a_", " "),
+    "capitals": ("", "aA", "!"),
+    "hyphens": ("", "A-", ", 2020"),
+    "addresses": ("", "a.a@", ""),
+    "links": ("", "www.", ""),
+    "ticks": ("", "`a", ""),
+    "numbers": ("", "1.1,", ""),
+    "lists": ("", "- > 1.", ""),
+    "quotes": ("x", '"', " "),
 }
 SECONDS: Final = 1.0
 
@@ -79,3 +93,15 @@ def test_no_text_keeps_a_reader_busy(
 )
 def test_the_line_with_the_final_answer_is_taken_out(text: str, told: str) -> None:
     assert uncued(replied(text)).text == told
+
+
+@pytest.mark.parametrize("hostile", GUARDED.values(), ids=GUARDED)
+def test_no_text_keeps_a_guard_busy(hostile: tuple[str, str, str]) -> None:
+    before, again, after = hostile
+    text = before + again * (100_000 // len(again)) + after
+    started = time.process_time()
+
+    Known((text,)).beyond(text)
+    Passages().feed(text)
+
+    assert time.process_time() - started < SECONDS

@@ -25,6 +25,7 @@ def cut(text: str, size: int = 10**6) -> tuple[list[str], str]:
         ('He said "no." Then he left. ', ['He said "no."', " Then he left."], " "),
         ("# Title\n\nA line\n- item\n", ["# Title", "\n\nA line", "\n- item"], "\n"),
         ("1. First\n2. Second", ["1. First"], "\n2. Second"),
+        ("A line \t\nAnother\n", ["A line", " \t\nAnother"], "\n"),
         ("Pi is 3.14 or so. It", ["Pi is 3.14 or so."], " It"),
         ("It rose (by a third). Then", ["It rose (by a third)."], " Then"),
         ("海很深。它很咸。", ["海很深。", "它很咸。"], ""),
@@ -43,6 +44,18 @@ def test_where_it_is_cut_does_not_depend_on_the_pieces(text: str, size: int) -> 
     assert cut(text, size) == cut(text)
     found, rest = cut(text, size)
     assert "".join(found) + rest == text
+
+
+@pytest.mark.parametrize("end", ["", " end. ", ".  \nx"])
+@pytest.mark.parametrize("length", [1_990, 2_000, 2_003, 2_030, 9_000])
+@pytest.mark.parametrize("word", ["word ", "x"])
+def test_a_passage_without_an_end_is_ended_after_a_while(word: str, length: int, end: str) -> None:
+    text = (word * length)[:length] + end
+    found, rest = cut(text, 7)
+    assert (found, rest) == cut(text, 100) == cut(text)
+    assert "".join(found) + rest == text
+    assert all(len(passage) <= 2_000 for passage in found)
+    assert len(rest) <= 2_024
 
 
 def test_the_rest_can_be_taken_as_a_passage_of_its_own() -> None:

@@ -180,6 +180,11 @@ async def test_an_answer_that_fails_later_is_told_to_have_failed() -> None:
     assert played.note("synthesis")["broke"] == "novelty"
 
 
+async def test_a_writer_that_declines_is_not_heard() -> None:
+    played = await combine(DRAFTS, "I can't help with that. Ask someone else. They may know.")
+    assert (played.text, played.note("synthesis")["broke"]) == (DEEP, "form")
+
+
 async def test_a_short_answer_is_looked_at_to_its_end() -> None:
     played = await combine(DRAFTS, "The sea is deep. It is 11 km")
     assert (played.text, played.warnings) == (DEEP, {})
