@@ -29,7 +29,7 @@ from techniques.parts.cue import NO_LINE, LastLine
 from techniques.parts.guards import Guards, Strictness, majority
 from techniques.parts.keys import keyed
 from techniques.parts.remarks import read_remarks, remarks_request
-from techniques.parts.synthesis import Brief, Intent, synthesis_request
+from techniques.parts.synthesis import Brief, Intent, begun, synthesis_request
 from techniques.parts.transcript import pictures
 
 Why: TypeAlias = Literal["alone", "vote", "agreement", "dominance"]
@@ -99,6 +99,8 @@ async def combined(
             yield event
         return
     yield Provisional(best.text)
+    if settings.critique:
+        yield progress("critique", drafts=len(voters))
     writing = await _writing(attempt, _answers(voters), (writer, best), settings)
     yield progress("writing", drafts=len(voters))
     async with aclosing(written(attempt, writing)) as events:
@@ -167,8 +169,7 @@ def _dominates(answers: Sequence[Candidate], settings: Combining) -> bool:
 
 def _writer(attempt: Attempt, settings: Combining) -> Member | None:
     """Return who writes; None, with a warning, if nobody can."""
-    turns = attempt.request.messages
-    if turns and turns[-1].role == "assistant":
+    if begun(attempt.request):
         attempt.warn("not_combined", "the answer's beginning is given")
         return None
     writer = settings.writer

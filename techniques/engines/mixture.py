@@ -16,7 +16,7 @@ from techniques.engines.single import collapsed
 from techniques.parts.agree import contenders, unanimous
 from techniques.parts.candidates import Candidate, Draw, tally
 from techniques.parts.cue import LastLine, cue
-from techniques.parts.synthesis import Brief, with_drafts
+from techniques.parts.synthesis import Brief, begun, with_drafts
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ async def _mix(attempt: Attempt, settings: Mixing) -> AsyncGenerator[Event, None
     layers = _Layers(attempt, settings)
     while layers.goes_on():
         yield progress("sampling", layer=layers.done + 1, most=settings.layers)
-        await layers.draw()
+        fresh = await layers.draw()
         as_drawn = uncombined(attempt, layers.draws, layers.line)
         for event in as_drawn:
             yield event
         if as_drawn:
             return
-        yield Note("draws", {"layer": layers.done, **tally(layers.draws)})
+        yield Note("draws", {"layer": layers.done, **tally(fresh)})
     combining = replace(settings.combining, line=layers.line)
     async with aclosing(combined(attempt, layers.candidates, combining)) as events:
         async for event in events:
@@ -96,14 +96,15 @@ class _Layers:
         """Tell whether another layer is wanted, and leaves a call for the summing up."""
         if self.done == 0:
             return True
-        if self.done == self._settings.layers or self._attempt.late:
+        last = self.done == self._settings.layers or begun(self._attempt.request)
+        if last or self._attempt.late:
             return False
         standing = contenders(self.candidates)
         settled = len(standing) == 1 or unanimous(standing) or standing[0].reply.tool_calls
         return not settled and self._attempt.affords(len(self._settings.proposers) + 1)
 
-    async def draw(self) -> None:
-        """Draw the next layer; one in which nothing is usable changes nothing."""
+    async def draw(self) -> list[Draw]:
+        """Draw the next layer and return it; one in which nothing is usable changes nothing."""
         attempt, settings = self._attempt, self._settings
         count = attempt.affordable(len(settings.proposers))
         request = self._with_answers()
@@ -114,9 +115,10 @@ class _Layers:
         self._asked += count
         if not self.draws or any(isinstance(draw, Candidate) for draw in draws):
             self.draws = draws
+        return draws
 
     def _with_answers(self) -> Request:
-        answers = [one for one in self.candidates if not one.refusal]
+        answers = [one for one in contenders(self.candidates) if not one.refusal]
         if not answers:
             return self._request
         drafts = [replace(one, reply=self.line.without(one.reply)) for one in answers]

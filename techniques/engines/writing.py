@@ -160,7 +160,7 @@ async def _rejected(attempt: Attempt, writing: Writing, reply: Reply) -> str | N
     """Return ``preference`` unless a judge prefers *reply*, or cannot be paid."""
     if not attempt.affords(2):
         return None
-    side = await preferred(attempt, writing.instead, reply, "p0")
+    side = await preferred(attempt, writing.instead, reply, f"p{writing.call.request.step}")
     return None if side == "second" else "preference"
 
 

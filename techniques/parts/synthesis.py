@@ -74,6 +74,11 @@ def with_drafts(request: Request, brief: Brief, fence: Fence) -> Request:
     return _at_the_end(request, "\n\n".join(passages))
 
 
+def begun(request: Request) -> bool:
+    """Tell whether the answer's beginning is given in *request*: nothing can stand after it."""
+    return bool(request.messages) and request.messages[-1].role == "assistant"
+
+
 def supports(drafts: Sequence[Candidate]) -> list[str]:
     """Return how well each of *drafts* is supported, in words; "" for all if none is ahead."""
     most = max(one.weight for one in drafts)

@@ -12,7 +12,7 @@ from techniques.catalog.mixture_of_agents import Options, SelfOptions, mixture_o
 from techniques.core.channel import Channels, TechniqueChannel
 from techniques.core.errors import UpstreamFailed
 from techniques.core.reply import fold
-from techniques.core.request import Request, Sampling, Tool
+from techniques.core.request import Request, Sampling, Tool, said
 from techniques.core.task import Task, Uncalibrated
 from techniques.testing import ScriptedChannel
 from tests.techniques.drafts import BOTH, DEEP, SALT, SEA
@@ -119,6 +119,13 @@ async def test_tool_calls_end_it_with_a_vote() -> None:
     played = await run(draws(answers), Options(num_layers=3), request)
     assert played.reply in answers
     assert len(played.asked) == 3
+
+
+async def test_an_answer_whose_beginning_is_given_is_drawn_once_and_chosen() -> None:
+    request = replace(SEA, messages=(*SEA.messages, said("assistant", "The sea")))
+    played = await run(draws([DEEP, SALT, OLD]), Options(num_layers=3), request)
+    assert played.text in {DEEP, SALT, OLD}
+    assert (len(played.asked), "not_combined" in played.warnings) == (3, True)
 
 
 async def test_a_layer_in_which_all_fail_leaves_the_one_before() -> None:

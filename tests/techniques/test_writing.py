@@ -232,7 +232,7 @@ async def test_an_answer_must_conclude_what_most_do() -> None:
 async def test_a_judge_must_prefer_what_was_written(liked: str, answer: str) -> None:
     played = await combine(DRAFTS, liking(liked), settings=FULL)
     assert played.text == answer
-    assert sorted(one.step for one in played.asked) == ["p0a", "p0b", "s0"]
+    assert sorted(one.step for one in played.asked) == ["ps0a", "ps0b", "s0"]
     assert (played.note("synthesis")["broke"] is None) == (answer == BOTH)
 
 
