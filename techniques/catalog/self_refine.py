@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from typing import Final
 
 from pydantic import BaseModel, Field
 
@@ -11,7 +12,14 @@ from techniques.core.events import Event
 from techniques.core.registry import MENDING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
-from techniques.engines.refine import AcceptRule, Refining, refine
+from techniques.engines.faultfinding import Faultfinding
+from techniques.engines.incumbent import AcceptRule
+from techniques.engines.refine import Refining, refine
+from techniques.engines.single import collapsed
+from techniques.parts.options import EarlyStop, Patch
+
+_NEXT_TO_NOTHING: Final = 0.01  # of the words
+_TALKED_OUT_OF: Final = frozenset({"letter", "number", "yes_no"})
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):
@@ -23,10 +31,8 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         description="What a revision must pass: preferred side by side in both orders (pairwise), "
         "a clearly higher score (score), or nothing (off, as in the paper).",
     )
-    patch: bool = Field(
-        default=True,
-        description="Mend by replacing only the passage at fault where that is possible.",
-    )
+    early_stop: EarlyStop = True
+    patch: Patch = True
 
 
 @technique(
@@ -34,7 +40,8 @@ class Options(BaseModel, frozen=True, extra="forbid"):
     traits=Traits(
         family="refinement",
         source="Madaan et al. 2023, arXiv:2303.17651; limits: Huang et al. 2023, arXiv:2310.01798",
-        worst="13; 7 without the accept rule",
+        worst="13; 7 without the accept rule; 1 more a round for a critique or a form that must be "
+        "asked for twice",
         typical="3",
         avoid="The answer is a number, a letter or yes or no: models talk themselves out of right "
         "ones.",
@@ -43,9 +50,23 @@ class Options(BaseModel, frozen=True, extra="forbid"):
     ),
 )
 def self_refine(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:
-    """Draft an answer, have its faults found, and mend them as long as that makes it better."""
+    """Draft an answer, have its faults found, and mend them as long as that makes it better.
+
+    Without the accept rule a number, a letter or a yes is asked for plainly: there is nothing to
+    tell a right one from what a model makes of it when it is told to look for faults.
+    """
     options = task.options
+    attempt = begin(task, channels, "self_refine")
+    if options.accept == "off" and attempt.expected.text in _TALKED_OUT_OF:
+        attempt.warn("technique_masked", f"self_refine: accept=off, {attempt.expected.text}")
+        return collapsed(attempt)
     return refine(
-        begin(task, channels, "self_refine"),
-        Refining(rounds=options.max_rounds, accept=options.accept, patch=options.patch),
+        attempt,
+        Refining(
+            rounds=options.max_rounds,
+            accept=options.accept,
+            looking=Faultfinding(early_stop=options.early_stop),
+            patch=options.patch,
+            least=_NEXT_TO_NOTHING,
+        ),
     )

@@ -139,9 +139,22 @@ class Attempt:
             self.warn("judge_blind", judge.model)
         return judge
 
-    def critic(self) -> Member:
-        """Return who finds fault: the configured critic, or the model itself."""
-        return self.channels.critic or self.channels.primary
+    def critic(self, author: Member | None = None, *, other: bool = False) -> Member:
+        """Return who finds fault with what *author* wrote: the configured critic, or the author.
+
+        With *other* rather another model of the pool, one that sees the pictures if there are any;
+        and a warning if the critic cannot. Where nobody wrote it, the first model is the author.
+        """
+        author = author or self.channels.primary
+        seen = bool(pictures(self.request))
+        pool = self.channels.pool if other else ()
+        able = (
+            one for one in pool if one.id != author.id and (one.capabilities.vision or not seen)
+        )
+        critic = self.channels.critic or next(able, author)
+        if seen and not critic.capabilities.vision:
+            self.warn("judge_blind", critic.model)
+        return critic
 
     def warnings(self) -> Iterator[Event]:
         """Yield the warnings that were not told yet."""

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from techniques.core.events import Event, Note
-from techniques.core.fanout import Asking
-from techniques.core.reply import Reply
-from techniques.core.request import Text
+from techniques.core.events import Event, Note, Provisional
 from techniques.engines.attempt import Attempt, progress
-from techniques.engines.drafting import Draft, drafted, objected
-from techniques.engines.judging import preferred, scored
+from techniques.engines.drafting import Draft, drafted
+from techniques.engines.faultfinding import Critic, Faultfinding
+from techniques.engines.incumbent import CALLS, AcceptRule, Incumbent
+from techniques.engines.revising import Reviser, Revision
 from techniques.engines.single import collapsed
-from techniques.parts.accept import better, unchanged
-from techniques.parts.candidates import Candidate
-from techniques.parts.critique import (
-    Critique,
-    Finding,
-    correction,
-    critique_request,
-    patched,
-    read_critique,
-    worth_mending,
-)
+from techniques.parts.accept import changed
+from techniques.parts.critique import Finding
 
-AcceptRule: TypeAlias = Literal["pairwise", "score", "off"]
+Ended: TypeAlias = Literal[
+    "final", "late", "caps", "unjudged", "unreadable", "lost",
+    "good_enough", "tests_passed", "converged", "plateau", "rejected_twice", "rounds",
+]  # fmt: skip
+"""Why the rounds ended.
 
-_CALLS: Final[dict[AcceptRule, int]] = {"pairwise": 2, "score": 2, "off": 0}
+``final``: the draft acts, declines or was cut off. ``late``: at the deadline. ``unjudged``: no
+judge could say how good the draft is. ``unreadable``: no critique could be read. ``lost``: no
+usable revision came. ``converged``: there was nothing (more) to mend.
+"""
+
 _REJECTIONS: Final = 2
 
 
@@ -37,15 +35,22 @@ class Refining:
     """How to refine.
 
     Attributes:
-        rounds: The most rounds.
-        accept: What a revision must pass: be preferred in both orders, score clearly higher, or
-            nothing.
+        rounds: The most rounds after the draft.
+        accept: What a revision must pass.
+        looking: How faults are looked for.
         patch: Mend by replacing the passage at fault where that can be done.
+        threshold: A score that is good enough. The draft is judged first; None: it is not.
+        window: After so many accepted revisions in a row ...
+        least: ... that each changed less than this share of the words, the rounds end; 0: never.
     """
 
     rounds: int
     accept: AcceptRule
+    looking: Faultfinding
     patch: bool = True
+    threshold: float | None = None
+    window: int = 1
+    least: float = 0.0
 
 
 def refine(attempt: Attempt, settings: Refining) -> AsyncGenerator[Event, None]:
@@ -61,124 +66,130 @@ def refine(attempt: Attempt, settings: Refining) -> AsyncGenerator[Event, None]:
 async def _refine(attempt: Attempt, settings: Refining) -> AsyncGenerator[Event, None]:
     yield progress("drafting")
     work = _Work(attempt, settings, await drafted(attempt))
+    if work.goes_on(1 if settings.threshold else 0):
+        yield progress("weighing")
+        await work.weigh_draft()
     while work.goes_on():
+        if work.is_news:
+            yield work.news()
         yield progress("critique", round=work.round, most=settings.rounds)
         findings = await work.findings()
         if not findings:
             break
         yield progress("refining", round=work.round, findings=len(findings))
-        revision = await work.revised(findings)
+        revision = await work.revision(findings)
         if revision is None:
             break
         yield progress("judging", round=work.round)
-        accepted = await work.accepted(revision)
-        yield Note("round", {"round": work.round, "accepted": accepted})
-        work.settle(revision if accepted else None)
-    yield Note("rounds", {"used": work.round, "accepted": work.changes})
-    for event in attempt.committed(work.standing):
+        yield await work.settled(revision)
+    yield Note("rounds", {"used": work.round, "accepted": len(work.changes), "ended": work.ended})
+    for event in attempt.committed(work.standing.reply):
         yield event
 
 
-@dataclass(slots=True)
 class _Work:
-    """The text that stands, and what has been done to it."""
+    """A draft on its way to the answer: what stands of it, and why it goes on or ends."""
 
-    attempt: Attempt
-    settings: Refining
-    draft: Draft
-    round: int = 0
-    changes: int = 0
-    rejected: int = 0
-    standing: Reply = field(init=False)
-    scores: list[float] = field(default_factory=list)
-    revised_score: float | None = None
-    earlier: list[Finding] = field(default_factory=list)
+    def __init__(self, attempt: Attempt, settings: Refining, draft: Draft) -> None:
+        self._attempt = attempt
+        self._settings = settings
+        self._critic = Critic(attempt, settings.looking, draft.member)
+        self._reviser = Reviser(attempt, draft.member, settings.patch)
+        self._rejected = 0
+        self._told = ""
+        self.standing = Incumbent(attempt, settings.accept, draft.reply)
+        self.round = 0
+        self.changes: list[float] = []
+        self.ended: Ended | None = "final" if draft.final else None
 
-    def __post_init__(self) -> None:
-        self.standing = self.draft.reply
+    @property
+    def is_news(self) -> bool:
+        """Whether the text that stands has not been shown yet."""
+        return self.standing.reply.text != self._told
 
-    def goes_on(self) -> bool:
-        """Tell whether another round is wanted, and can be paid for to its end."""
-        if self.draft.final or self.attempt.late or self.round == self.settings.rounds:
-            return False
-        if self.rejected == _REJECTIONS:
-            return False
-        return self.attempt.affords(2 + _CALLS[self.settings.accept])
+    def news(self) -> Provisional:
+        """Return the text that stands, for who would rather see something early."""
+        self._told = self.standing.reply.text
+        return Provisional(self._told)
 
-    async def findings(self) -> list[Finding]:
-        """Return the faults to mend; none where the critic sees none or cannot be understood."""
-        critique = await self._critique(f"k{self.round}") or await self._again()
-        if critique is None or critique.done:
-            return []
-        found = worth_mending(critique.findings, self.standing.text, self.earlier)
-        self.earlier += found
+    def goes_on(self, more: int = 0) -> bool:
+        """Tell whether another round is wanted, and can be paid for to its end.
+
+        *more* are calls to be made before it.
+        """
+        self.ended = self.ended or self._end(more)
+        return self.ended is None
+
+    async def weigh_draft(self) -> None:
+        """Find out whether the draft is good enough: by tests, else by a judge."""
+        await self.standing.try_out()
+        threshold = self._settings.threshold
+        if self.standing.trial.passed:
+            self.ended = "tests_passed"
+        elif threshold is not None and not self.standing.trial.failed:
+            score = await self.standing.judged(0)
+            self.ended = "unjudged" if score is None else self._good(score)
+
+    async def findings(self) -> Sequence[Finding]:
+        """Return the faults to mend; none where there are none, or none can be understood."""
+        found = await self._critic.findings(self.standing.reply, self.round, self._rest)
+        known = self.standing.trial.findings()
+        if found is None and not known:
+            self.ended = "unreadable"
+            return ()
+        found = [*known, *(found or ())]
+        if not found:
+            self.ended = "converged"
         return found
 
-    async def revised(self, findings: list[Finding]) -> Reply | None:
+    async def revision(self, findings: Sequence[Finding]) -> Revision | None:
         """Return the text with *findings* mended, None if nothing usable or new came of it."""
-        kind = self.attempt.expected.text
-        text = patched(self.standing.text, findings, kind) if self.settings.patch else None
-        if text is not None:
-            revision: Reply | None = _with_text(self.standing, text)
-        else:
-            revision = await self._rewritten(findings)
-        same = revision is not None and unchanged(self.standing.text, revision.text)
-        return None if same else revision
-
-    async def accepted(self, revision: Reply) -> bool:
-        """Tell whether *revision* is better than what stands."""
-        if self.settings.accept == "off":
-            return True
-        if self.settings.accept == "pairwise":
-            step = f"p{self.round}"
-            side = await preferred(self.attempt, self.standing, revision, step)
-            return side == "second"
-        if not self.scores:
-            first = await self._score(self.standing, "s")
-            self.scores = [] if first is None else [first]
-        self.revised_score = await self._score(revision, "t") if self.scores else None
-        return better(self.revised_score, self.scores)
-
-    def settle(self, revision: Reply | None) -> None:
-        """End a round, with the *revision* that was accepted or with none."""
-        self.round += 1
+        standing = self.standing.reply
+        calls = CALLS[self._settings.accept]
+        revision = await self._reviser.revision(standing, findings, self.round, calls)
         if revision is None:
-            self.rejected += 1
-            return
-        self.rejected = 0
-        self.changes += 1
-        self.standing = revision
-        self.scores = [] if self.revised_score is None else [self.revised_score]
+            self.ended = "lost"
+        elif revision.reply.text.strip() == standing.text.strip():
+            self.ended = "converged"
+        return None if self.ended else revision
 
-    async def _critique(self, step: str) -> Critique | None:
-        critic = self.attempt.critic()
-        request = critique_request(self.attempt.aside(critic, step), self.standing)
-        (outcome,) = await self.attempt.ask([Asking(critic, request)])
-        return read_critique(outcome.text) if isinstance(outcome, Reply) else None
+    async def settled(self, revision: Revision) -> Note:
+        """End a round: let *revision* stand if it is better, and return what came of it."""
+        before = self.standing.reply.text
+        accepted = await self.standing.gives_way(revision.reply, self.round)
+        self._critic.settle(accepted=accepted)
+        note = Note("round", {"round": self.round, "accepted": accepted, "via": revision.via})
+        self.round += 1
+        self._rejected = 0 if accepted else self._rejected + 1
+        if accepted:
+            self.changes.append(changed(before, revision.reply.text))
+            self.ended = self._reached()
+        return note
 
-    async def _again(self) -> Critique | None:
-        if not self.attempt.affords(2 + _CALLS[self.settings.accept]):
-            return None
-        critique = await self._critique(f"kr{self.round}")
-        if critique is None:
-            self.attempt.warn("critique_unusable", f"k{self.round}")
-        return critique
+    @property
+    def _rest(self) -> int:
+        """How many calls a round takes after its critique."""
+        return 1 + CALLS[self._settings.accept]
 
-    async def _rewritten(self, findings: list[Finding]) -> Reply | None:
-        request = objected(self.attempt.request, self.standing, correction(findings))
-        request = replace(request, stream=False, role="refine", step=f"r{self.round}")
-        (outcome,) = await self.attempt.ask([Asking(self.draft.member, request)])
-        draw = self.attempt.sift(self.round, outcome)
-        if not isinstance(draw, Candidate) or draw.refusal or draw.reply.tool_calls:
-            return None
-        return draw.reply
+    def _end(self, more: int) -> Ended | None:
+        settings = self._settings
+        lately = self.changes[-settings.window :]
+        if self._attempt.late:
+            return "late"
+        if self._rejected == _REJECTIONS:
+            return "rejected_twice"
+        if self.round == settings.rounds:
+            return "rounds"
+        if len(lately) == settings.window and max(lately) < settings.least:
+            return "plateau"
+        return None if self._attempt.affords(more + 1 + self._rest) else "caps"
 
-    async def _score(self, reply: Reply, unit: str) -> float | None:
-        (candidate,) = await scored(self.attempt, [Candidate(self.round, reply)], unit)
-        return candidate.score
+    def _reached(self) -> Ended | None:
+        trial, scores = self.standing.trial, self.standing.scores
+        if trial.passed:
+            return "tests_passed"
+        return self._good(scores[0]) if scores and not trial.failed else None
 
-
-def _with_text(reply: Reply, text: str) -> Reply:
-    """Return *reply* with *text* in place of all its text; token log-probabilities are gone."""
-    kept = tuple(part for part in reply.parts if not isinstance(part, Text))
-    return replace(reply, parts=(*kept, Text(text)), logprobs=None)
+    def _good(self, score: float) -> Ended | None:
+        threshold = self._settings.threshold
+        return "good_enough" if threshold is not None and score >= threshold else None

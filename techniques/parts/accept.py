@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Final
 
-from techniques.parts.keys import plain
 from techniques.parts.stopping import SCORE_NOISE
 
 _Z: Final = 0.5
-_UNCHANGED: Final = 0.01
 
 
 def better(score: float | None, standing: Sequence[float], noise: float = SCORE_NOISE) -> bool:
@@ -25,11 +23,11 @@ def better(score: float | None, standing: Sequence[float], noise: float = SCORE_
     return score - fmean(standing) > margin
 
 
-def unchanged(before: str, after: str) -> bool:
-    """Tell whether less than a hundredth of the words was changed, order kept."""
-    old, new = plain(before).split(), plain(after).split()
+def changed(before: str, after: str) -> float:
+    """Return which share, 0 to 1, of the words was changed, counted from the first to the last."""
+    old, new = before.split(), after.split()
     longest = max(len(old), len(new))
-    return longest == 0 or 1 - _common(old, new) / longest < _UNCHANGED
+    return 1 - _common(old, new) / longest if longest else 0.0
 
 
 def _common(old: list[str], new: list[str]) -> int:

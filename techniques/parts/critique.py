@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -12,21 +11,29 @@ from techniques.core.reply import Reply
 from techniques.core.request import Request
 from techniques.parts.answers import AnswerKind
 from techniques.parts.aside import Aside, Purpose
+from techniques.parts.decisions import spelled
 from techniques.parts.structured import object_schema, read_object
-from techniques.parts.transcript import answer_shown
+from techniques.parts.transcript import answer_shown, shortened
 
 Kind: TypeAlias = Literal["wrong", "missing", "logic", "unclear", "format", "constraint"]
 Severity: TypeAlias = Literal["minor", "major", "critical"]
+Lens: TypeAlias = Literal[
+    "everything", "correctness", "completeness", "logic", "clarity", "constraints"
+]
 
-_MOST_FINDINGS: Final = 5
-_ALIKE: Final = 0.8
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+"""From the least grave to the gravest."""
+
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-_SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+_LONGEST: Final = 200  # characters shown of a passage that was dealt with
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault: the passage it is in ("" where something is missing), and how to mend it."""
+    """One fault: the passage it is in ("" where something is missing), and how to mend it.
+
+    Of a JSON answer, ``quote`` is the pointer to the value at fault, and ``fix`` the right value.
+    """
 
     quote: str
     kind: Kind
@@ -42,10 +49,27 @@ class Critique:
     findings: tuple[Finding, ...]
 
 
-def critique_request(aside: Aside, reply: Reply) -> Request:
-    """Return the request that asks for the faults of *reply*."""
+def critique_request(
+    aside: Aside,
+    reply: Reply,
+    kind: AnswerKind = "prose",
+    *,
+    lens: Lens = "everything",
+    settled: Sequence[str] = (),
+) -> Request:
+    """Return the request that asks for the faults that *lens* shows of *reply*, of *kind*.
+
+    Of earlier critiques the critic sees the passages that are *settled* and nothing else: their
+    words would lead it to say the same again.
+    """
     answer = aside.fence.around("answer", answer_shown(reply))
-    return aside.request(_FAULTFINDING, _TASK, aside.conversation(), answer)
+    passages = [_TASK, _LENSES[lens], _FIELDS if kind == "json" else _PASSAGES]
+    shown = [aside.conversation(), answer]
+    if quotes := [shortened(quote, _LONGEST) for quote in settled if quote]:
+        passages.append(_SETTLED)
+        shown.append(aside.fence.around("settled", "\n".join(quotes)))
+    purpose = _FAULTS_OF_FIELDS if kind == "json" else _FAULTS
+    return aside.request(purpose, *(passage for passage in passages if passage), *shown)
 
 
 def read_critique(text: str) -> Critique | None:
@@ -59,51 +83,22 @@ def read_critique(text: str) -> Critique | None:
     return Critique(said["decision"] == "stop", findings)
 
 
-def worth_mending(
-    findings: Sequence[Finding],
-    text: str,
-    earlier: Sequence[Finding] = (),
-    floor: Severity = "minor",
-) -> list[Finding]:
-    """Return the findings to act on, worst first.
+def correction(
+    findings: Sequence[Finding], kind: AnswerKind = "prose", defects: Sequence[str] = ()
+) -> str:
+    """Return the user turn that asks for the same answer, of *kind*, with *findings* mended.
 
-    Left out are those that quote what *text* does not say, those made *earlier* or twice, and
-    those below *floor*.
+    *defects* are what is wrong with the form of an earlier try.
     """
-    body = _spaced(text)
-    kept: list[Finding] = []
-    for finding in sorted(findings, key=lambda one: -_SEVERITIES.index(one.severity)):
-        real = finding.kind == "missing" or (finding.quote and _spaced(finding.quote) in body)
-        grave = _SEVERITIES.index(finding.severity) >= _SEVERITIES.index(floor)
-        if real and grave and not any(_same(finding, other) for other in (*earlier, *kept)):
-            kept.append(finding)
-    return kept[:_MOST_FINDINGS]
-
-
-def patched(text: str, findings: Sequence[Finding], kind: AnswerKind) -> str | None:
-    """Return *text* with every finding's fix put in place of its quote.
-
-    None where that cannot be done for all by replacement alone: the model must then rewrite.
-    """
-    if kind not in {"prose", "short"}:
-        return None
-    for finding in findings:
-        once = finding.kind != "missing" and text.count(finding.quote) == 1
-        if not once or len(finding.fix) > 4 * len(finding.quote) + 200:
-            return None
-        text = text.replace(finding.quote, finding.fix)
-    return text
-
-
-def correction(findings: Sequence[Finding]) -> str:
-    """Return the user turn that asks for the same answer with *findings* mended."""
+    where = "At" if kind == "json" else "Where it says"
     lines = [
         f"{place}. ({finding.kind}) "
-        + (f'Where it says "{finding.quote}": ' if finding.quote else "")
+        + (f'{where} "{finding.quote}": ' if finding.quote else "")
         + finding.fix
         for place, finding in enumerate(findings, 1)
     ]
-    return "\n".join((_REVISE, *lines, _WHOLE))
+    form = (_BROKEN, *(f"- {defect}" for defect in defects)) if defects else ()
+    return "\n".join((_REVISE, *lines, *form, _WHOLE))
 
 
 def repair(defects: Sequence[str]) -> str:
@@ -114,62 +109,69 @@ def repair(defects: Sequence[str]) -> str:
 def _finding(issue: Json) -> Finding | None:
     if not isinstance(issue, dict):
         return None
-    quote, fix = issue.get("quote"), issue.get("fix")
+    quote, fix = issue.get("path", issue.get("quote")), issue.get("value", issue.get("fix"))
+    if "value" in issue and not isinstance(fix, str):
+        fix = spelled(fix)
     kind = next((known for known in _KINDS if known == issue.get("kind")), None)
-    severity = next((known for known in _SEVERITIES if known == issue.get("severity")), None)
+    severity = next((known for known in SEVERITIES if known == issue.get("severity")), None)
     if not isinstance(fix, str) or not fix.strip() or kind is None:
         return None
     return Finding(quote if isinstance(quote, str) else "", kind, fix, severity or "minor")
 
 
-def _same(one: Finding, other: Finding) -> bool:
-    mine, theirs = _words(one), _words(other)
-    if one.quote and _spaced(one.quote).casefold() == _spaced(other.quote).casefold():
-        return True
-    return len(mine & theirs) >= _ALIKE * len(mine | theirs)
-
-
-def _words(finding: Finding) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", f"{finding.quote} {finding.fix}".casefold()))
-
-
-def _spaced(text: str) -> str:
-    return " ".join(text.split())
-
-
 _TASK: Final = """\
 You look for faults in an answer that an assistant gave to the last request of a conversation. \
 Name only what is really wrong for that request: a false statement, a gap, a broken step, an \
-unclear passage, a broken format or constraint. For each give the exact passage, word for word \
-("" if something is missing), its kind, what should stand in the passage's place (or be added), \
-and how grave it is. Matters of taste are no faults. If there is nothing worth a change, say so.
+unclear passage, a broken format or constraint. Matters of taste are no faults."""
+_LENSES: Final[Mapping[Lens, str]] = {
+    "everything": "",
+    "correctness": "This time look at one thing only: whether its statements and result are right.",
+    "completeness": "This time look at one thing only: whether everything that was asked for is "
+    "there.",
+    "logic": "This time look at one thing only: whether each step follows from those before, and "
+    "nothing in it contradicts itself.",
+    "clarity": "This time look at one thing only: whether a reader can take each passage only as "
+    "it is meant.",
+    "constraints": "This time look at one thing only: whether all limits that were set are kept, "
+    "of form, length, language and content.",
+}
+_PASSAGES: Final = """\
+For each fault give the exact passage, word for word ("" if something is missing), its kind, what \
+should stand in the passage's place (or be added), and how grave it is. If there is nothing worth \
+a change, say so.
 Reply with a JSON object only: {"decision": "stop" or "continue", "issues": [{"quote": ..., \
 "kind": "wrong" | "missing" | "logic" | "unclear" | "format" | "constraint", "fix": ..., \
 "severity": "critical" | "major" | "minor"}]}. At most five issues."""
+_FIELDS: Final = """\
+The answer is JSON. For each fault give the JSON pointer of the value at fault, such as \
+/items/0/name (or of where a value is missing), its kind, the right value as JSON text, and how \
+grave it is. If there is nothing worth a change, say so.
+Reply with a JSON object only: {"decision": "stop" or "continue", "issues": [{"path": ..., \
+"kind": "wrong" | "missing" | "logic" | "unclear" | "format" | "constraint", "value": ..., \
+"severity": "critical" | "major" | "minor"}]}. At most five issues."""
+_SETTLED: Final = """\
+Passages that have been dealt with are listed as settled. Leave them and look elsewhere."""
 _REVISE: Final = """\
 A reviewer went over your answer. Make exactly these corrections where they are right, and keep \
 everything else as it is:"""
+_BROKEN: Final = "An earlier try could not be used. It broke these rules of form:"
 _REPAIR: Final = "Your answer cannot be used as it is:"
 _WHOLE: Final = "Give the whole answer again, and nothing but the answer."
 
-_FAULTFINDING: Final = Purpose(
-    "critique",
-    1024,
-    object_schema(
-        {
-            "decision": {"type": "string", "enum": ["stop", "continue"]},
-            "issues": {
-                "type": "array",
-                "items": object_schema(
-                    {
-                        "quote": {"type": "string"},
-                        "kind": {"type": "string", "enum": list(_KINDS)},
-                        "fix": {"type": "string"},
-                        "severity": {"type": "string", "enum": list(_SEVERITIES)},
-                    }
-                ),
-            },
-        }
-    ),
-    temperature=0.5,
-)
+
+def _purpose(place: str, mended: str) -> Purpose:
+    issue = {
+        place: {"type": "string"},
+        "kind": {"type": "string", "enum": list(_KINDS)},
+        mended: {"type": "string"},
+        "severity": {"type": "string", "enum": list(SEVERITIES)},
+    }
+    schema = {
+        "decision": {"type": "string", "enum": ["stop", "continue"]},
+        "issues": {"type": "array", "items": object_schema(issue)},
+    }
+    return Purpose("critique", 1024, object_schema(schema), temperature=0.5)
+
+
+_FAULTS: Final = _purpose("quote", "fix")
+_FAULTS_OF_FIELDS: Final = _purpose("path", "value")

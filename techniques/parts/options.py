@@ -82,6 +82,36 @@ SoftmaxTemperature: TypeAlias = Annotated[
         "10, votes are counted. Unset: 0.08 for a stated confidence, 0.3 for p_true, else 0.1.",
     ),
 ]
+Threshold: TypeAlias = Annotated[
+    float,
+    Field(
+        ge=0.5,
+        le=0.99,
+        description="The score, 0.5 to 0.99, from which on the draft is left as it is (with accept "
+        "score, a revision too). What a judge gives to good answers differs by judge and by kind "
+        "of answer: the default is no more than a start.",
+    ),
+]
+Guarded: TypeAlias = Annotated[
+    Literal["pairwise", "score"],
+    Field(
+        description="What a revision must pass: preferred side by side in both orders (pairwise), "
+        "or a clearly higher score (score)."
+    ),
+]
+EarlyStop: TypeAlias = Annotated[
+    bool,
+    Field(
+        description="Stop when the critic says that nothing is worth a change, whatever it lists."
+    ),
+]
+Patch: TypeAlias = Annotated[
+    bool, Field(description="Mend by replacing only what is at fault where that is possible.")
+]
+Floor: TypeAlias = Annotated[
+    Literal["minor", "major", "critical"],
+    Field(description="Faults less grave than this are let be."),
+]
 
 _JUDGED_TEMPERATURE: Final = 0.5
 _STATED_TEMPERATURE: Final = 0.08

@@ -1,13 +1,12 @@
-"""A draft on a war, its faults, and a way to run self_refine over them."""
+"""A draft on a war, its faults, and a way to run what refines it."""
 
 from __future__ import annotations
 
-from techniques.catalog.self_refine import Options, self_refine
+from techniques import catalog
 from techniques.core.errors import UpstreamFailed
 from techniques.core.json import Json
-from techniques.core.request import (
-    Request,
-)
+from techniques.core.registry import load
+from techniques.core.request import Request
 from techniques.testing import ScriptedChannel
 from tests.techniques.scene import (
     Answer,
@@ -17,9 +16,11 @@ from tests.techniques.scene import (
     asks,
     fault,
     faults,
+    marks,
     play,
     prefers,
     scripted,
+    shown,
     with_judge,
 )
 
@@ -30,6 +31,7 @@ DATE = fault("in 1916", "in 1914")
 GAP = fault("", "Say when it ended.", "missing")
 STOP = faults(decision="stop")
 DOWN = UpstreamFailed("down", "server", retryable=True)
+POOR, GOOD = marks("n04"), marks()
 
 
 def by_step(answers: dict[str, Answer], otherwise: Answer = STOP) -> ScriptedChannel:
@@ -44,10 +46,33 @@ def by_step(answers: dict[str, Answer], otherwise: Answer = STOP) -> ScriptedCha
     return scripted(answer)
 
 
+def poor(answers: dict[str, Answer]) -> ScriptedChannel:
+    """Answer as ``by_step`` does, with a draft that scores badly."""
+    return by_step({"d0": DRAFT, "s0": POOR, **answers})
+
+
+def never_content(request: Request) -> Answer:
+    """Draft, find ever new gaps, fill them, prefer what is new."""
+    match request.role:
+        case "critique":
+            return faults(fault("", f"Word number {request.step} is not there.", "missing"))
+        case "judge" if "answer 2>>" in shown(request):
+            return prefers("2" if request.step.endswith("a") else "1")
+        case "judge":
+            return POOR
+        case _:
+            return f"{DRAFT} Then came {request.step}."
+
+
 async def run(
-    channel: ScriptedChannel, request: Request = HI, *, cap: int | None = None, **options: Json
+    channel: ScriptedChannel,
+    request: Request = HI,
+    *,
+    technique: str = "self_refine",
+    cap: int | None = None,
+    **options: Json,
 ) -> Played:
+    card = load(catalog)[technique]
     limit = None if cap is None else Cap(channel, cap)
-    return await play(
-        self_refine, with_judge(channel), request, Setting(Options(**options), cap=limit)
-    )
+    setting = Setting(card.options(**options), cap=limit)
+    return await play(card.run, with_judge(channel), request, setting)

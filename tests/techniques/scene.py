@@ -13,11 +13,11 @@ from pydantic import BaseModel
 from techniques.core.capabilities import Capabilities
 from techniques.core.channel import Channels, Member, Technique, TechniqueChannel
 from techniques.core.errors import GatewayError
-from techniques.core.events import Event, Note, Warned
+from techniques.core.events import Event, Note, Provisional, Warned
 from techniques.core.json import Json
 from techniques.core.reply import Reply, fold, replied
 from techniques.core.request import Request, Text, ToolCall, said
-from techniques.core.task import Task, Unlimited
+from techniques.core.task import Sandbox, Task, Unlimited
 from techniques.parts.judge import CHECKLIST
 from techniques.testing import Line, ScriptedChannel
 
@@ -54,6 +54,10 @@ class Played:
     def note(self, topic: str) -> dict[str, Json]:
         found = [event for event in self.events if isinstance(event, Note) and event.topic == topic]
         return dict(found[-1].data)
+
+    @property
+    def early(self) -> list[str]:
+        return [event.text for event in self.events if isinstance(event, Provisional)]
 
     def roles(self) -> list[str]:
         return [request.role for request in self.asked]
@@ -107,6 +111,7 @@ class Setting:
     seed: int = 7
     cap: Cap | None = None
     deadline: float | None = None
+    sandbox: Sandbox | None = None
 
 
 async def play(
@@ -118,6 +123,7 @@ async def play(
         Random(setting.seed),
         setting.cap or Unlimited(),
         setting.deadline,
+        sandbox=setting.sandbox,
     )
     async with TechniqueChannel(technique, task, models).open(request) as stream:
         events = [event async for event in stream]

@@ -15,10 +15,21 @@ from techniques.core.request import (
     Thinking,
     said,
 )
-from tests.techniques.refining import DATE, DOWN, DRAFT, GAP, HI, MENDED, by_step, run
+from tests.techniques.refining import (
+    DATE,
+    DOWN,
+    DRAFT,
+    GAP,
+    HI,
+    MENDED,
+    by_step,
+    never_content,
+    run,
+)
 from tests.techniques.scene import (
     Answer,
     Setting,
+    asks,
     channels,
     fault,
     faults,
@@ -44,7 +55,7 @@ async def test_a_wrong_passage_is_replaced_without_another_call() -> None:
     assert "refine" not in played.roles()
     assert played.reply.parts[0] == Thinking("hm", "sig")
     assert (played.reply.usage, played.reply.logprobs) == (usage, None)
-    assert played.note("rounds") == {"used": 1, "accepted": 1}
+    assert played.note("rounds") == {"used": 1, "accepted": 1, "ended": "converged"}
 
 
 async def test_what_is_missing_is_written_by_the_model() -> None:
@@ -67,7 +78,7 @@ async def test_a_revision_that_is_not_preferred_twice_is_not_taken() -> None:
     answers: dict[str, Answer] = {"d0": DRAFT, "k0": faults(DATE), "judge": prefers("2")}
     played = await run(by_step(answers))
     assert played.text == DRAFT
-    assert played.note("rounds") == {"used": 1, "accepted": 0}
+    assert played.note("rounds") == {"used": 1, "accepted": 0, "ended": "converged"}
 
 
 async def test_two_rejections_in_a_row_are_the_end() -> None:
@@ -83,16 +94,7 @@ async def test_two_rejections_in_a_row_are_the_end() -> None:
 
 
 async def test_rounds_end_at_their_number() -> None:
-    def answer(request: Request) -> Answer:
-        match request.role:
-            case "critique":
-                return faults(fault("", f"Add {request.step} to it.", "missing"))
-            case "judge":
-                return prefers("2" if request.step.endswith("a") else "1")
-            case _:
-                return f"{DRAFT} It has a point {request.step}."
-
-    played = await run(scripted(answer), max_rounds=2)
+    played = await run(scripted(never_content), max_rounds=2)
     assert played.roles().count("critique") == 2
     assert played.text.endswith("r1.")
 
@@ -187,3 +189,53 @@ async def test_a_round_is_not_begun_that_cannot_be_ended() -> None:
 async def test_a_cap_may_leave_no_second_critique() -> None:
     played = await run(by_step({"d0": DRAFT, "critique": "Hm."}), cap=5)
     assert played.roles() == ["candidate", "critique"]
+
+
+@pytest.mark.parametrize(
+    "question", ["What is 6 * 7?", "Which?\nA) x\nB) y", "Is the sky blue? Answer yes or no."]
+)
+async def test_without_the_accept_rule_a_right_answer_is_not_to_be_talked_out_of(
+    question: str,
+) -> None:
+    played = await run(by_step({"a0": "42"}), asks(question), accept="off")
+    assert played.text == "42"
+    assert played.roles() == ["answer"]
+    assert played.warnings["technique_masked"].startswith("self_refine: accept=off")
+
+
+async def test_with_the_accept_rule_a_number_is_looked_at() -> None:
+    answers: dict[str, Answer] = {"d0": "41", "k0": faults(fault("41", "42")), "r0": "42"}
+    played = await run(by_step(answers), asks("What is 6 * 7?"))
+    assert played.text == "42"
+    assert "technique_masked" not in played.warnings
+
+
+async def test_the_accept_rule_can_be_off_for_prose() -> None:
+    assert "technique_masked" not in (await run(by_step({"d0": DRAFT}), accept="off")).warnings
+
+
+async def test_a_revision_of_next_to_no_words_is_the_last() -> None:
+    long = f"{'word ' * 300}in 1916."
+    played = await run(by_step({"d0": long, "k0": faults(DATE), "k1": faults(GAP)}))
+    assert played.text.endswith("in 1914.")
+    assert played.note("rounds") == {"used": 1, "accepted": 1, "ended": "plateau"}
+
+
+async def test_the_critic_is_the_author_where_none_is_configured() -> None:
+    channel = by_step({"d0": DOWN, "d1": DRAFT})
+    await play(self_refine, channels(channel, pool=3), HI, Setting(Options()))
+    assert [one.model for one in channel.asked] == ["model-0", "model-1", "model-1"]
+
+
+async def test_without_the_accept_rule_the_worst_case_is_seven_calls() -> None:
+    played = await run(scripted(never_content), accept="off")
+    assert len(played.asked) == 7
+
+
+async def test_the_worst_case_is_thirteen_calls() -> None:
+    assert len((await run(scripted(never_content))).asked) == 13
+
+
+async def test_the_best_so_far_is_shown_early() -> None:
+    played = await run(by_step({"d0": DRAFT, "k0": faults(DATE)}))
+    assert played.early == [DRAFT, MENDED]

@@ -15,6 +15,7 @@ from techniques.core.request import Request, Text, said
 from techniques.parts import critique, judge, labels
 from techniques.parts.aside import Aside
 from techniques.parts.candidates import Candidate
+from techniques.parts.mending import worth_mending
 from techniques.parts.transcript import Fence
 from techniques.testing import ScriptedChannel
 from tests.gateway.upstream.simulated_calls import ask
@@ -92,7 +93,7 @@ async def test_a_critic_finds_the_fault_of_a_wrong_answer_and_quotes_it() -> Non
         assert read is not None
         if not read.done:
             found += 1
-            assert critique.worth_mending(read.findings, WRONG.text)
+            assert worth_mending(read.findings, WRONG.text, "number")
         request = critique.critique_request(aside(fence), RIGHT)
         read = critique.read_critique(await told(transport, request))
         alarms += read is not None and not read.done

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from techniques.core.reply import replied
+from techniques.parts.programs import assertions, parses, program
+
+CODE = "def f(x):\n    return x + 1"
+TESTS = "assert f(1) == 2"
+
+
+def fenced(code: str, language: str = "python") -> str:
+    return f"Here:\n```{language}\n{code}\n```\nThat is it."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [fenced(CODE), fenced("def f(x:", ""), fenced("let x = 1;", "js"), "def f(x:", ""],
+)
+def test_what_is_not_said_to_be_python_need_not_be(text: str) -> None:
+    assert parses(replied(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        fenced("def f(x:"),
+        fenced("def f(x:", "py"),
+        f"{fenced(CODE)}\n{fenced('def f(x:')}",
+        "```python\ndef f(x:",
+    ],
+)
+def test_what_is_said_to_be_python_must_be(text: str) -> None:
+    assert not parses(replied(text))
+
+
+@pytest.mark.parametrize(
+    "code", ["-" * 15_000 + "1", "a." * 9_000 + "b", "(" * 300, "x" * 30_000, "'\\d'", "\0"]
+)
+def test_code_that_is_meant_to_hurt_is_looked_at_in_no_time(code: str) -> None:
+    assert parses(replied(fenced(code))) in {True, False}
+
+
+def test_tests_are_the_assertions_of_the_question() -> None:
+    asked = f"Write f.\n{TESTS}\n  assert f(2) == 3\nassert that it works\nI assert nothing."
+    assert assertions(asked) == f"{TESTS}\nassert f(2) == 3"
+    assert assertions("Write f.") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (fenced(CODE), CODE),
+        (fenced(CODE, ""), CODE),
+        (CODE, CODE),
+        (fenced(CODE) + "\n" + fenced(">>> f(1)\n2"), CODE),
+        (fenced("def f(x:"), "def f(x:"),
+    ],
+)
+def test_a_program_is_the_python_of_the_answer_and_the_tests(text: str, code: str) -> None:
+    assert program(replied(text), TESTS) == f"{code}\n\n{TESTS}"
+
+
+@pytest.mark.parametrize("text", ["I would write a loop.", fenced("let x = 1;", "js"), ""])
+def test_an_answer_without_python_is_no_program(text: str) -> None:
+    assert program(replied(text), TESTS) is None
