@@ -28,6 +28,8 @@ TECHNIQUES = (
     "diversity_mrc_discrete_N",
     "diversity_mrc_discrete_N_soft",
     "self_refine",
+    "harq_ir",
+    "turbo",
 )
 VOTE = {"x-lockgate-technique": "self_consistency", "x-lockgate-params": '{"num_samples": 3}'}
 
