@@ -47,6 +47,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "thinking_dropped": "Reasoning of an earlier turn cannot be sent to this provider.",
         "thinking_off": "Off for this call: a tool turn came without its reasoning.",
         "tool_choice_relaxed": "The provider cannot think and be forced to a tool; it may choose.",
+        "verification_unusable": "What was to check the draft could not be read, and "
+        "changed nothing.",
         "voter_unusable": "Meanings could not be compared; only answers of the same words agree.",
     }
 )

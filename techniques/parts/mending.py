@@ -26,8 +26,8 @@ def worth_mending(
 ) -> list[Finding]:
     """Return the findings about *text*, an answer of *kind*, to act on; worst first.
 
-    Left out are those about what *text* does not say, those made *earlier* or twice, and those
-    below *floor*.
+    Left out are those about what *text* does not say, those that would change nothing, those made
+    *earlier* or twice, and those below *floor*.
     """
     kept: list[Finding] = []
     for finding in sorted(findings, key=lambda one: -SEVERITIES.index(one.severity)):
@@ -53,7 +53,8 @@ def _is_there(finding: Finding, text: str, kind: AnswerKind) -> bool:
         return _document(text, [finding]) is not None
     if finding.kind == "missing":
         return True
-    return bool(finding.quote) and _spaced(finding.quote) in _spaced(text)
+    quote = _spaced(finding.quote)
+    return quote not in {"", _spaced(finding.fix)} and quote in _spaced(text)
 
 
 def _passages(text: str, findings: Sequence[Finding]) -> str | None:

@@ -176,12 +176,23 @@ def parts_text(reply: Reply) -> list[str]:
     return [part.text for part in reply.parts if isinstance(part, Text)]
 
 
+CLAIM = {
+    "claim": "the result is 42",
+    "fact": 1,
+    "verdict": "contradicted",
+    "correction": "the result of the two is 42",
+}
+
+
 def sensible(request: Request) -> Answer:
     """A fair answer in the form that each role asks for."""
     said_so: dict[str, Answer] = {
         "judge": prefers("tie") if "answer 2>>" in shown(request) else marks("n06", "n07", "n08"),
         "critique": faults(fault("", f"Say more about {request.step}.", "missing")),
         "voter": json.dumps({"labels": [1, 1]}),
+        "plan": json.dumps({"questions": ["How much is 6 * 7?", "How much is 7 * 6?"]}),
+        "verification": json.dumps({"known": True, "answer": "The result is 42."}),
+        "crosscheck": json.dumps({"claims": [CLAIM]}),
         "refine": f"The result after all, {request.step}: 42",
     }
     plain = f"Worked out by {request.step}, the result is 42.\n\nFinal answer: 42"

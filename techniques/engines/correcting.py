@@ -1,0 +1,43 @@
+"""Has a text written once more with some findings mended, and nothing else changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from techniques.core.channel import Member
+from techniques.core.fanout import Asking
+from techniques.core.reply import Reply
+from techniques.core.request import ToolChoice
+from techniques.engines.attempt import Attempt
+from techniques.engines.drafting import objected
+from techniques.engines.writing import Strictness, Writing
+from techniques.parts.candidates import Candidate
+from techniques.parts.critique import Finding, correction
+from techniques.parts.guards import Guards
+
+
+def correcting(
+    attempt: Attempt,
+    author: Member,
+    findings: Sequence[Finding],
+    known: Sequence[Reply],
+    *,
+    strictness: Strictness,
+) -> Writing:
+    """Return the call for the first of *known* with *findings* mended; else it stays as it is.
+
+    *known* is all there is to go by: the writer is to bring in no number, source or name beyond it.
+    """
+    request = attempt.request
+    asked = objected(request, known[0], correction(findings))
+    asked = replace(
+        asked,
+        sampling=replace(request.sampling, logprobs=False, top_logprobs=None),
+        tool_choice=ToolChoice("none") if request.tools else None,
+        role="synthesis",
+        step="s0",
+    )
+    candidates = [Candidate(place, reply) for place, reply in enumerate(known)]
+    guards = Guards(candidates, request, attempt.checks, attempt.expected)
+    return Writing(Asking(author, asked), known[0], guards, strictness)
