@@ -139,20 +139,24 @@ class Attempt:
             self.warn("judge_blind", judge.model)
         return judge
 
+    def another(self, author: Member) -> Member:
+        """Return another model of the pool than *author*, one that sees the pictures if any are.
+
+        The author, if there is none.
+        """
+        seen = bool(pictures(self.request))
+        others = (one for one in self.channels.pool if one.id != author.id)
+        return next((one for one in others if one.capabilities.vision or not seen), author)
+
     def critic(self, author: Member | None = None, *, other: bool = False) -> Member:
         """Return who finds fault with what *author* wrote: the configured critic, or the author.
 
-        With *other* rather another model of the pool, one that sees the pictures if there are any;
-        and a warning if the critic cannot. Where nobody wrote it, the first model is the author.
+        With *other* rather another model of the pool; and a warning if the critic cannot see the
+        pictures. Where nobody wrote it, the first model is the author.
         """
         author = author or self.channels.primary
-        seen = bool(pictures(self.request))
-        pool = self.channels.pool if other else ()
-        able = (
-            one for one in pool if one.id != author.id and (one.capabilities.vision or not seen)
-        )
-        critic = self.channels.critic or next(able, author)
-        if seen and not critic.capabilities.vision:
+        critic = self.channels.critic or (self.another(author) if other else author)
+        if not critic.capabilities.vision and pictures(self.request):
             self.warn("judge_blind", critic.model)
         return critic
 

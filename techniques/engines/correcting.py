@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from techniques.core.channel import Member
 from techniques.core.fanout import Asking
+from techniques.core.masks import takes_temperature
 from techniques.core.reply import Reply
 from techniques.core.request import ToolChoice
 from techniques.engines.attempt import Attempt
 from techniques.engines.drafting import objected
-from techniques.engines.writing import Strictness, Writing
+from techniques.engines.writing import Writing
 from techniques.parts.candidates import Candidate
 from techniques.parts.critique import Finding, correction
-from techniques.parts.guards import Guards
+from techniques.parts.guards import Guards, Strictness
+
+
+@dataclass(frozen=True, slots=True)
+class Correcting:
+    """How to have a text corrected: how that is guarded, and at what temperature it is written.
+
+    With None the temperature is the client's own.
+    """
+
+    strictness: Strictness
+    temperature: float | None = None
 
 
 def correcting(
@@ -23,21 +35,24 @@ def correcting(
     findings: Sequence[Finding],
     known: Sequence[Reply],
     *,
-    strictness: Strictness,
+    how: Correcting,
 ) -> Writing:
     """Return the call for the first of *known* with *findings* mended; else it stays as it is.
 
     *known* is all there is to go by: the writer is to bring in no number, source or name beyond it.
     """
     request = attempt.request
-    asked = objected(request, known[0], correction(findings))
+    sampling = replace(request.sampling, logprobs=False, top_logprobs=None)
+    warm = how.temperature is not None
+    if warm and takes_temperature(author.capabilities, request.thinking):
+        sampling = replace(sampling, temperature=how.temperature)
     asked = replace(
-        asked,
-        sampling=replace(request.sampling, logprobs=False, top_logprobs=None),
+        objected(request, known[0], correction(findings)),
+        sampling=sampling,
         tool_choice=ToolChoice("none") if request.tools else None,
         role="synthesis",
         step="s0",
     )
     candidates = [Candidate(place, reply) for place, reply in enumerate(known)]
     guards = Guards(candidates, request, attempt.checks, attempt.expected)
-    return Writing(Asking(author, asked), known[0], guards, strictness)
+    return Writing(Asking(author, asked), known[0], guards, how.strictness)

@@ -57,7 +57,7 @@ class Reviser:
         text = patched(standing.text, findings, kind)
         if text is None:
             return None
-        reply = _with_text(standing, text)
+        reply = with_text(standing, text)
         worse = kind == "code" and parses(standing) and not parses(reply)
         return None if worse or self.attempt.checks.defects(reply) else reply
 
@@ -75,7 +75,7 @@ class Reviser:
         return self.attempt.checks.defects(lost) if lost else ()
 
 
-def _with_text(reply: Reply, text: str) -> Reply:
+def with_text(reply: Reply, text: str) -> Reply:
     """Return *reply* with *text* in place of all its text; token log-probabilities are gone."""
     kept = tuple(part for part in reply.parts if not isinstance(part, Text))
     return replace(reply, parts=(*kept, Text(text)), logprobs=None)

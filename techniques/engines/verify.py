@@ -14,10 +14,10 @@ from techniques.core.json import Json
 from techniques.core.reply import Reply, replied
 from techniques.core.request import Request
 from techniques.engines.attempt import Attempt, progress
-from techniques.engines.correcting import correcting
+from techniques.engines.correcting import Correcting, correcting
 from techniques.engines.drafting import Draft, drafted
 from techniques.engines.single import collapsed
-from techniques.engines.writing import Strictness, Writing, written
+from techniques.engines.writing import Writing, written
 from techniques.parts.aside import Aside
 from techniques.parts.critique import Finding
 from techniques.parts.keys import keyed
@@ -150,8 +150,8 @@ class _Checking:
         if self.done or not self._contradicted or not attempt.affords(1):
             return None
         known = [self.draft, *(replied(fact.answer) for fact in self._facts)]
-        strictness: Strictness = "full" if keyed(attempt.expected.text) else "cheap"
-        return correcting(attempt, self._author, self._contradicted, known, strictness=strictness)
+        how = Correcting("full" if keyed(attempt.expected.text) else "cheap")
+        return correcting(attempt, self._author, self._contradicted, known, how=how)
 
     def result(self) -> dict[str, Json]:
         """Return what there is to report."""

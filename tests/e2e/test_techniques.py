@@ -30,6 +30,11 @@ TECHNIQUES = (
     "self_refine",
     "harq_ir",
     "turbo",
+    "chain_of_verification",
+    "fec_0.75",
+    "fec_0.50",
+    "fec_0.33",
+    "fec_0.25",
 )
 VOTE = {"x-lockgate-technique": "self_consistency", "x-lockgate-params": '{"num_samples": 3}'}
 
