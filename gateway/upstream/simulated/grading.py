@@ -35,13 +35,7 @@ def conclusion(answer: str) -> str:
     return said[-1] if said else answer.strip()
 
 
-def _key(problem: Problem, answer: str) -> str | None:
-    options = dict.fromkeys((problem.answer, *problem.wrong), "")
-    expected = Expected(problem.kind, problem.kind, options if problem.kind == "letter" else {})
-    return key_of(Reply((Text(_told(answer)),)), expected)
-
-
-def _told(answer: str) -> str:
+def told(answer: str) -> str:
     """Return *answer*, or the field of it that holds the result if it is JSON."""
     if not answer.lstrip().startswith("{"):
         return answer
@@ -51,3 +45,9 @@ def _told(answer: str) -> str:
         return answer
     named = [fields[name] for name in fields if re.search(r"answer|result|value", name)]
     return str((named or list(fields.values()) or [""])[0])
+
+
+def _key(problem: Problem, answer: str) -> str | None:
+    options = dict.fromkeys((problem.answer, *problem.wrong), "")
+    expected = Expected(problem.kind, problem.kind, options if problem.kind == "letter" else {})
+    return key_of(Reply((Text(told(answer)),)), expected)

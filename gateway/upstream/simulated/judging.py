@@ -1,4 +1,4 @@
-"""Plays judge, critic and voter: reads what is to be judged out of the prompt, and errs as stated.
+"""Plays judge, critic, voter and verifier: reads their case out of the prompt, errs as stated.
 
 What is judged stands between ``<<tag name>>`` and ``<<end tag>>``, as ``techniques.parts`` writes
 it; which verdict is wanted follows from the names of the fields that are asked for.
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
-from gateway.upstream.simulated import grading, solving
+from gateway.upstream.simulated import grading, solving, verifying
 from gateway.upstream.simulated.asked import Asked
+from gateway.upstream.simulated.case import Case
 from gateway.upstream.simulated.dice import Dice
 from gateway.upstream.simulated.pieces import Draft
 from gateway.upstream.simulated.schema import instance
@@ -27,38 +27,23 @@ _NOT_APPLICABLE: Final = frozenset({"n02", "n03", "n06", "n07", "n14"})
 _REASONED: Final = frozenset({"n08", "n10"})
 _AGAINST: Final = frozenset({"n04", "n05", "n10"})
 _TIES = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """What is to be judged: the question, the answers to it in order, and by whom."""
-
-    question: str
-    answers: list[str]
-    model: SimulatedModel
-    dice: Dice
-
-    @property
-    def errs(self) -> bool:
-        return self.dice.happens("verdict error", self.model.judge_error_rate)
-
-    def right(self, answer: str) -> bool:
-        return grading.is_right(self.question, answer)
+_BESIDE: Final = ("fact", "check")
 
 
 def draft(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft | None:
     """Return the verdict that *asked* wants, None if it wants none."""
     material = fenced(asked.last_user)
     answers = [text for name, text in material if name.startswith("answer")]
-    if not answers:
+    if not material:
         return None
     wanted = asked.response_format.get("json_schema") or {}
     schema = wanted.get("schema")
     fields = set((schema or {}).get("properties") or ()) or _named(asked.last_user, material)
     judge = next((play for field, play in _ROLES.items() if field in fields), None)
-    if judge is None:
+    if judge is None or not (answers or judge is verifying.fact):
         return None
-    verdict = judge(_Case(asked_in(material), answers, model, dice))
+    beside = [text for name, text in material if name.startswith(_BESIDE)]
+    verdict = judge(Case(asked_in(material), answers, model, dice, beside))
     return Draft(orjson.dumps(_shaped(verdict, schema, dice)).decode())
 
 
@@ -105,7 +90,7 @@ def _shaped(verdict: JsonObject, schema: Json, dice: Dice) -> Json:
     return instance(schema, dice.fork("shape"), suggest)
 
 
-def _checklist(case: _Case) -> JsonObject:
+def _checklist(case: Case) -> JsonObject:
     answer = case.answers[0]
     good = case.right(answer) != case.errs
     numeric = solving.solve(case.question) is not None
@@ -122,7 +107,7 @@ def _checklist(case: _Case) -> JsonObject:
     return marks
 
 
-def _preference(case: _Case) -> JsonObject:
+def _preference(case: Case) -> JsonObject:
     first, second = (case.right(answer) for answer in case.answers[:2])
     if first == second:
         tied = case.dice.happens("tie", _TIES)
@@ -132,7 +117,7 @@ def _preference(case: _Case) -> JsonObject:
     return {"winner": winner, "reason": "Its result is the more likely one."}
 
 
-def _critique(case: _Case) -> JsonObject:
+def _critique(case: Case) -> JsonObject:
     answer = case.answers[0]
     problem = solving.solve(case.question)
     if problem is None or case.right(answer) != case.errs:
@@ -146,7 +131,7 @@ def _critique(case: _Case) -> JsonObject:
     return {"decision": "continue", "issues": [issue | {"fix": f"The answer is {better}."}]}
 
 
-def _labels(case: _Case) -> JsonObject:
+def _labels(case: Case) -> JsonObject:
     groups: dict[str | None, int] = {}
     labels: list[Json] = []
     for answer in case.answers:
@@ -158,9 +143,16 @@ def _labels(case: _Case) -> JsonObject:
     return {"labels": labels}
 
 
-_ROLES: Final[dict[str, Callable[[_Case], JsonObject]]] = {
+_ROLES: Final[dict[str, Callable[[Case], JsonObject]]] = {
     "n04": _checklist,
     "winner": _preference,
     "issues": _critique,
     "labels": _labels,
+    "consistent": verifying.syndrome,
+    "faults": verifying.check,
+    "doubts": verifying.doubts,
+    "questions": verifying.plan,
+    "known": verifying.fact,
+    "claims": verifying.claims,
 }
+"""By a field of what is asked for, or by the first of these words in what asks for it."""
