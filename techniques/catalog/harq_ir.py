@@ -14,7 +14,7 @@ from techniques.core.task import Task
 from techniques.engines.attempt import begin
 from techniques.engines.faultfinding import Faultfinding
 from techniques.engines.refine import Refining, refine
-from techniques.parts.options import EarlyStop, Floor, Guarded, Patch, Threshold
+from techniques.parts.options import Accept, EarlyStop, Floor, Patch, Threshold
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):
@@ -22,7 +22,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
 
     max_rounds: int = Field(5, ge=1, le=8, description="Most rounds, the draft's included, 1 to 8.")
     quality_threshold: Threshold = 0.85
-    accept: Guarded = "pairwise"
+    accept: Accept = "pairwise"
     early_exit: EarlyStop = True
     max_items: int = Field(5, ge=1, le=5, description="Most faults to mend in a round, 1 to 5.")
     severity_floor: Floor = "minor"

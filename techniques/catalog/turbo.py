@@ -15,7 +15,7 @@ from techniques.engines.attempt import Attempt, begin
 from techniques.engines.faultfinding import Faultfinding
 from techniques.engines.refine import Refining, refine
 from techniques.parts.critique import Lens
-from techniques.parts.options import EarlyStop, Floor, Guarded, Patch, Threshold
+from techniques.parts.options import Accept, EarlyStop, Floor, Patch, Threshold
 
 _LENSES: Final[tuple[Lens, ...]] = ("correctness", "completeness", "logic", "clarity")
 
@@ -27,7 +27,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         5, ge=1, le=8, description="Most iterations, the draft's included, 1 to 8."
     )
     quality_threshold: Threshold = 0.85
-    accept: Guarded = "pairwise"
+    accept: Accept = "pairwise"
     alpha: float = Field(
         0.5,
         gt=0.0,

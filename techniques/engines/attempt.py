@@ -57,6 +57,12 @@ class Attempt:
         return self.task.request
 
     @property
+    def prefilled(self) -> bool:
+        """Whether the client has begun the answer: written anew, it would begin once more."""
+        turns = self.request.messages
+        return bool(turns) and turns[-1].role == "assistant"
+
+    @property
     def until(self) -> float | None:
         """When the last sub-call must have ended, on the clock of ``Task.deadline``."""
         return self.task.deadline

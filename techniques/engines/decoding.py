@@ -102,7 +102,7 @@ class Codeword:
         in_place = None if text is None else with_text(self.main, text)
         if in_place is not None and writing.guards.whole(in_place) is None:
             return Decoded(in_place, "patch", len(said))
-        if not self.attempt.affords(1):
+        if self.attempt.prefilled or not self.attempt.affords(1):
             return Decoded(self.main, "draft", len(said))
         return Decoded(writing, "writing", len(said))
 

@@ -50,13 +50,17 @@ class Faultfinding:
 
 @dataclass(slots=True)
 class Critic:
-    """Finds the faults of an *author*'s text, and none a second time."""
+    """Finds the faults of an *author*'s text, and none a second time.
+
+    ``dropped`` are how many of the last critique's findings are not acted on.
+    """
 
     attempt: Attempt
     settings: Faultfinding
     author: Member
     share: float = field(init=False)
     passed_on: list[Finding] = field(default_factory=list)
+    dropped: int = 0
 
     def __post_init__(self) -> None:
         self.share = self.settings.share
@@ -75,6 +79,7 @@ class Critic:
             return None
         found = self._worth(critique, standing)
         self.passed_on += found
+        self.dropped = len(critique.findings) - len(found)
         return found
 
     def settle(self, *, accepted: bool) -> None:

@@ -76,7 +76,7 @@ async def _refine(attempt: Attempt, settings: Refining) -> AsyncGenerator[Event,
         findings = await work.findings()
         if not findings:
             break
-        yield progress("refining", round=work.round, findings=len(findings))
+        yield progress("refining", round=work.round, kept=len(findings), dropped=work.dropped)
         revision = await work.revision(findings)
         if revision is None:
             break
@@ -128,14 +128,19 @@ class _Work:
             self.ended = "tests_passed"
         elif threshold is not None and not self.standing.trial.failed:
             score = await self.standing.judged(0)
-            self.ended = "unjudged" if score is None else self._good(score)
+            self.ended = self._without("unjudged") if score is None else self._good(score)
+
+    @property
+    def dropped(self) -> int:
+        """How much of the last critique is not acted on."""
+        return self._critic.dropped
 
     async def findings(self) -> Sequence[Finding]:
         """Return the faults to mend; none where there are none, or none can be understood."""
         found = await self._critic.findings(self.standing.reply, self.round, self._rest)
         known = self.standing.trial.findings()
         if found is None and not known:
-            self.ended = "unreadable"
+            self.ended = self._without("unreadable")
             return ()
         found = [*known, *(found or ())]
         if not found:
@@ -148,7 +153,7 @@ class _Work:
         calls = CALLS[self._settings.accept]
         revision = await self._reviser.revision(standing, findings, self.round, calls)
         if revision is None:
-            self.ended = "lost"
+            self.ended = self._without("lost")
         elif revision.reply.text.strip() == standing.text.strip():
             self.ended = "converged"
         return None if self.ended else revision
@@ -170,6 +175,10 @@ class _Work:
     def _rest(self) -> int:
         """How many calls a round takes after its critique."""
         return 1 + CALLS[self._settings.accept]
+
+    def _without(self, what: Ended) -> Ended:
+        """Return why something did not come: *what* it is called, unless the time was up."""
+        return "late" if self._attempt.late else what
 
     def _end(self, more: int) -> Ended | None:
         settings = self._settings

@@ -44,6 +44,8 @@ class Reviser:
         found = self._replaced(standing, findings) if self.patch else None
         if found is not None:
             return Revision(found, "patch")
+        if self.attempt.prefilled:
+            return None
         draw = await self._rewritten(standing, findings, f"r{place}")
         defects = self._defects(draw)
         if defects and self.attempt.affordable(1 + calls) == 1 + calls:

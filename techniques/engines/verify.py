@@ -106,7 +106,7 @@ class _Checking:
         self._facts: Sequence[Fact] = ()
         self._contradicted: Sequence[Finding] = ()
         self.draft = draft.reply
-        self.done = draft.final or attempt.late
+        self.done = draft.final or attempt.late or attempt.prefilled
 
     async def plan(self) -> None:
         """Find the questions to ask, as many as leave calls for what follows them."""

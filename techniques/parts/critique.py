@@ -25,6 +25,7 @@ SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 """From the least grave to the gravest."""
 
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_MOST_READ: Final = 20  # issues; who lists more does not mean them
 _LONGEST: Final = 200  # characters shown of a passage that was dealt with
 
 
@@ -78,7 +79,7 @@ def read_critique(text: str) -> Critique | None:
     if said is None or said.get("decision") not in {"stop", "continue"}:
         return None
     issues = said.get("issues")
-    read = [_finding(issue) for issue in issues] if isinstance(issues, list) else []
+    read = [_finding(issue) for issue in issues[:_MOST_READ]] if isinstance(issues, list) else []
     findings = tuple(finding for finding in read if finding is not None)
     return Critique(said["decision"] == "stop", findings)
 

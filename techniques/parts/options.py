@@ -92,7 +92,7 @@ Threshold: TypeAlias = Annotated[
         "of answer: the default is no more than a start.",
     ),
 ]
-Guarded: TypeAlias = Annotated[
+Accept: TypeAlias = Annotated[
     Literal["pairwise", "score"],
     Field(
         description="What a revision must pass: preferred side by side in both orders (pairwise), "

@@ -13,6 +13,8 @@ from techniques.parts.critique import Finding
 from techniques.parts.structured import object_schema, read_object
 from techniques.parts.transcript import answer_shown
 
+_MOST_READ: Final = 20  # conflicts
+
 BLIND: Final = (
     "\n\nWork this out from the ground up, one step after another, and check each step before you "
     "go on.",
@@ -61,7 +63,7 @@ def read_conflicts(text: str, parities: Sequence[str]) -> list[Finding] | None:
     if said["consistent"] or not isinstance(conflicts, list):
         return []
     spoken = [" ".join(parity.split()) for parity in parities]
-    read = (_conflict(conflict, spoken) for conflict in conflicts)
+    read = (_conflict(conflict, spoken) for conflict in conflicts[:_MOST_READ])
     return [finding for finding in read if finding is not None]
 
 

@@ -18,6 +18,7 @@ from techniques.parts.refusals import abstains
 from techniques.parts.structured import object_schema, read_object
 from techniques.parts.transcript import answer_shown, shortened
 
+_MOST_READ: Final = 20  # claims
 _LONGEST_QUESTION: Final = 500  # characters
 _LONGEST_FACT: Final = 2_000
 
@@ -81,7 +82,7 @@ def read_contradictions(text: str, facts: Sequence[Fact]) -> list[Finding] | Non
     claims = (read_object(text) or {}).get("claims")
     if not isinstance(claims, list):
         return None
-    read = (_contradiction(claim, len(facts)) for claim in claims)
+    read = (_contradiction(claim, len(facts)) for claim in claims[:_MOST_READ])
     return [finding for finding in read if finding is not None]
 
 

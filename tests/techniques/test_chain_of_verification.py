@@ -20,6 +20,7 @@ from techniques.core.request import (
     Text,
     Tool,
     ToolChoice,
+    said,
 )
 from techniques.testing import Line, ScriptedChannel
 from tests.techniques.scene import (
@@ -262,6 +263,23 @@ async def test_a_draft_that_took_too_many_calls_is_not_checked() -> None:
     assert "cap_reached" in played.warnings
 
 
+class Dwindling(Cap):
+    """Says that all can be paid until *most* calls were made, and then that none can."""
+
+    def affordable(self, calls: int) -> int:
+        return calls if len(self.channel.asked) < self.most else 0
+
+
+@pytest.mark.parametrize("made", [4, 5])
+async def test_what_turns_out_not_to_be_payable_leaves_the_draft(made: int) -> None:
+    channel = checked()
+    setting = Setting(Options(), cap=Dwindling(channel, made))
+    played = await play(chain_of_verification, channels(channel), HI, setting)
+    assert played.text == DRAFT
+    assert len(played.asked) == made
+    assert "cap_reached" in played.warnings
+
+
 async def test_code_is_not_checked() -> None:
     code = asks("Write a python function that adds.")
     played = await run(checked(a0="x"), code)
@@ -294,3 +312,9 @@ async def test_json_is_corrected_only_if_it_keeps_its_form() -> None:
     assert (await run(checked(d0=draft, x0=said, s0=final), request)).text == final
     broken = await run(checked(d0=draft, x0=said, s0="{}", s0r="{}"), request)
     assert broken.text == draft
+
+
+async def test_an_answer_that_the_client_began_is_not_checked() -> None:
+    played = await run(checked(), HI.with_turns(said("assistant", "The war")))
+    assert played.text == DRAFT
+    assert played.roles() == ["candidate"]

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import anyio
 import pytest
 
 from techniques.catalog.harq_ir import Options, harq_ir
 from techniques.core.channel import Channels, Member
+from techniques.core.events import Note
 from techniques.core.json import Json
+from techniques.core.reply import replied
 from techniques.core.request import Image, Message, Request, Text, Tool
-from techniques.testing import ScriptedChannel
+from techniques.testing import Line, ScriptedChannel
 from tests.techniques import refining
 from tests.techniques.refining import (
     DATE,
@@ -165,6 +168,13 @@ async def test_only_so_many_faults_are_mended_and_only_grave_ones() -> None:
     assert (await run(poor({"k0": both}))).text == "The war began in 1914 and lasted."
 
 
+async def test_what_is_let_be_is_counted() -> None:
+    trifle = fault("was long", "lasted", severity="minor")
+    played = await run(poor({"k0": faults(DATE, trifle, fault("x", "y"))}), severity_floor="major")
+    told = [one.data for one in played.events if isinstance(one, Note)]
+    assert {"stage": "refining", "round": 0, "kept": 1, "dropped": 2} in told
+
+
 async def test_early_exit_off_mends_what_the_critic_lists_although_it_is_content() -> None:
     content = faults(DATE, decision="stop")
     assert (await run(poor({"k0": content}))).text == DRAFT
@@ -240,6 +250,17 @@ async def test_a_configured_critic_that_is_blind_is_told_of() -> None:
     models = replace(models, critic=models.pool[1])
     played = await play(harq_ir, models, SEEN, Setting(Options()))
     assert played.warnings["judge_blind"] == "blind"
+
+
+@pytest.mark.parametrize("slow", ["s0", "k0", "r0", "p0a"])
+async def test_the_deadline_ends_it_with_what_stands(slow: str) -> None:
+    answers: dict[str, Answer] = {"s0": POOR, "k0": faults(GAP), "r0": MENDED, "p0a": prefers("2")}
+    late = Line(replied(str(answers[slow])), after=60)
+    setting = Setting(Options(), deadline=anyio.current_time() + 10)
+    played = await play(harq_ir, with_judge(poor({**answers, slow: late})), HI, setting)
+    assert played.text == DRAFT
+    assert "deadline_reached" in played.warnings
+    assert played.note("rounds")["ended"] == "late"
 
 
 @pytest.mark.parametrize("cap", [2, 3, 5])

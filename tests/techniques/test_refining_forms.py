@@ -9,11 +9,11 @@ import pytest
 
 from techniques.catalog.harq_ir import Options, harq_ir
 from techniques.core.json import Json
-from techniques.core.request import Request, ResponseFormat
+from techniques.core.request import Request, ResponseFormat, said
 from techniques.core.task import Ran
 from techniques.testing import ScriptedChannel
 from tests.techniques import refining
-from tests.techniques.refining import GAP, GOOD, HI, POOR, by_step
+from tests.techniques.refining import DATE, GAP, GOOD, HI, POOR, by_step
 from tests.techniques.scene import (
     Answer,
     Played,
@@ -138,6 +138,12 @@ async def test_a_loop_without_end_is_told_as_such() -> None:
     assert "did not end in time" in played.asked[-1].messages[-1].text
 
 
+async def test_an_answer_without_code_is_sent_back() -> None:
+    played = await coded(by_step({"d0": "I would add x to x.", "r0": RIGHT_CODE}), Bench(FAILS))
+    assert played.text == RIGHT_CODE
+    assert "no Python in the answer" in played.asked[-1].messages[-1].text
+
+
 async def test_where_code_cannot_be_run_the_judge_decides() -> None:
     channel = by_step({"d0": WRONG_CODE, "s0": POOR, "k0": faults(SUM)})
     played = await coded(channel, Bench(Ran("unavailable")))
@@ -185,3 +191,15 @@ async def test_no_judge_overrules_that_code_does_not_parse() -> None:
     played = await run(channel, CODED)
     assert played.text == WRONG_CODE
     assert "p0a" not in [one.step for one in played.asked]
+
+
+BEGUN = HI.with_turns(said("assistant", "The war"))
+
+
+async def test_an_answer_that_the_client_began_is_mended_in_place_or_not_at_all() -> None:
+    rest = " began in 1916."
+    patched = await run(by_step({"d0": rest, "s0": POOR, "k0": faults(DATE)}), BEGUN)
+    assert patched.text == " began in 1914."
+    gap = by_step({"d0": rest, "s0": POOR, "k0": faults(GAP)})
+    assert (await run(gap, BEGUN)).text == rest
+    assert "refine" not in [one.role for one in gap.asked]
