@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
 from docs import failures
+from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import ServerConfig, UpstreamConfig
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.policy import wishes
@@ -191,7 +192,11 @@ def settings() -> str:
 
 
 def _settings() -> Iterator[tuple[str, str]]:
-    sections: Mapping[str, type[BaseModel]] = {"server": ServerConfig, "upstream": UpstreamConfig}
+    sections: Mapping[str, type[BaseModel]] = {
+        "server": ServerConfig,
+        "upstream": UpstreamConfig,
+        "reliability.sandbox": SandboxConfig,
+    }
     for section, model in sections.items():
         for name, field in model.model_fields.items():
             yield f"`{section}.{name}`", f"`{plain(field.default)}`"

@@ -28,7 +28,7 @@ from techniques.core.events import Event, Warned
 from techniques.core.json import NOTHING
 from techniques.core.masks import masked
 from techniques.core.request import Request
-from techniques.core.task import Task, Unlimited
+from techniques.core.task import Sandbox, Task, Unlimited
 
 _MARGIN_S: Final = 0.1
 
@@ -55,6 +55,7 @@ class Pipeline:
     planner: Planner
     retry: RetryPolicy
     random: Random = field(default_factory=Random)
+    sandbox: Sandbox | None = None
 
     def plan(self, asked: Asked) -> Plan:
         """Return what to do; see ``Planner.plan``.
@@ -136,6 +137,7 @@ class Pipeline:
             stack.allowance or Unlimited(),
             plan.deadline_s and anyio.current_time() + _for_calls(plan.deadline_s),
             token_hex(8),
+            self.sandbox,
         )
         run = rescued(plan.card.run) if plan.rescue else plan.card.run
         return TechniqueChannel(run, task, channels)

@@ -30,6 +30,11 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
         for model in config.models
         if model.price is None and config.providers[model.provider].simulated is None
     ]
+    sandbox = config.reliability.sandbox
+    if sandbox.kind == "process" and sandbox.trusted:
+        lines.append(
+            "reliability.sandbox.trusted: programs that models wrote can do what the gateway can"
+        )
     if secrets.admin_token is None:
         lines.append("LOCKGATE_ADMIN_TOKEN is not set: the admin routes are closed")
     return lines

@@ -6,12 +6,14 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+import structlog
 from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
 from pydantic import SecretStr
 
 from gateway.channels.retrying import RetryPolicy
 from gateway.config import CapsConfig, Config, ModelConfig, ProviderConfig, Secrets
+from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import KeyConfig, ThinkingConfig
 from gateway.metering.caps import Caps
 from gateway.metering.meters.log import log_requests
@@ -22,6 +24,7 @@ from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
 from gateway.policy.keys import Caller, KeyRing, OpenDoor
 from gateway.policy.models import Catalogue, Model
+from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
 from gateway.surfaces.completion import Front
 from gateway.upstream import provider, providers
 from gateway.upstream.http import HttpChannel, Patience
@@ -37,6 +40,9 @@ from techniques import catalog
 from techniques.core.capabilities import Capabilities
 from techniques.core.registry import Card, load
 from techniques.core.request import ThinkingWish
+from techniques.core.task import Sandbox
+
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,9 @@ async def running(
         stack.callback(spool.drain)
         front = Front(
             door=_door(config, secrets),
-            pipeline=_pipeline(config, catalogue, cards),
+            pipeline=_pipeline(
+                config, catalogue, cards, await _sandbox(config.reliability.sandbox)
+            ),
             meters=(spool,),
             max_body=config.server.max_body,
             keepalive_s=config.server.keepalive_s,
@@ -195,7 +203,29 @@ def _caps(stated: CapsConfig) -> Caps:
     return Caps(stated.max_calls, None if cost is None else int(cost * PICO))
 
 
-def _pipeline(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) -> Pipeline:
+async def _sandbox(stated: SandboxConfig) -> Sandbox | None:
+    """Return the sandbox that was asked for, None if it cannot run anything here."""
+    limits = Limits(stated.seconds, stated.memory)
+    sandbox: Sandbox
+    match stated.kind:
+        case "off":
+            return None
+        case "process":
+            sandbox = ProcessSandbox(limits, at_once=stated.at_once, trusted=stated.trusted)
+        case "docker":
+            sandbox = DockerSandbox(limits, image=stated.image, at_once=stated.at_once)
+    tried = await sandbox.run("")
+    if tried.ended != "ok":
+        _log.warning(
+            "sandbox.unavailable", kind=stated.kind, reason=tried.err.strip() or tried.ended
+        )
+        return None
+    return sandbox
+
+
+def _pipeline(
+    config: Config, catalogue: Catalogue, cards: Mapping[str, Card], sandbox: Sandbox | None
+) -> Pipeline:
     stated = config.reliability
     defaults = Defaults(
         technique=stated.default,
@@ -211,6 +241,7 @@ def _pipeline(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) -
         # the other types are read, without effect as yet: see ``Config.without_effect``
         Planner(catalogue, cards, defaults, Engine("fixed")),
         RetryPolicy(upstream.retries, upstream.backoff_s, upstream.max_wait_s),
+        sandbox=sandbox,
     )
 
 

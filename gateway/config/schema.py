@@ -9,18 +9,12 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, model_validator
 
 from gateway.config.names import means_any, serves, twice
+from gateway.config.sandbox import SandboxConfig
+from gateway.config.section import Section
 from gateway.config.values import Seconds, Size, Word
-
-JsonMap = Mapping[str, Any]
-
-
-class Section(BaseModel):
-    """Base of every section: nothing unknown, nothing changed after loading."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ServerConfig(Section):
@@ -182,8 +176,9 @@ class ReliabilityConfig(Section):
     default: str = "none"
     judge: str | None = None
     critic: str | None = None
-    techniques: Mapping[str, JsonMap] = {}
+    techniques: Mapping[str, Mapping[str, Any]] = {}
     caps: CapsConfig = CapsConfig(max_calls=64)
+    sandbox: SandboxConfig = SandboxConfig()
     on_error: Literal["fallback_baseline", "raise"] = "fallback_baseline"
 
 
@@ -235,11 +230,11 @@ class Config(Section):
     keys: tuple[KeyConfig, ...] = ()
     metrics: MetricsConfig = MetricsConfig()
     router: RouterConfig = RouterConfig()
-    pacing: JsonMap = {}
-    reuse: JsonMap = {}
-    traffic: JsonMap = {}
-    store: JsonMap = {}
-    database: JsonMap = {}
+    pacing: Mapping[str, Any] = {}
+    reuse: Mapping[str, Any] = {}
+    traffic: Mapping[str, Any] = {}
+    store: Mapping[str, Any] = {}
+    database: Mapping[str, Any] = {}
 
     @model_validator(mode="after")
     def _names_exist(self) -> Config:

@@ -31,8 +31,8 @@ def _duration(value: Any) -> Any:
     return _read(value, _TIMES, "duration such as 30s or 1h")
 
 
-def _off(value: Any) -> Any:
-    """YAML reads ``off`` and ``on`` as truth values; here they are words."""
+def worded(value: Any) -> Any:
+    """Return *value*, a truth value as the word it was: YAML reads ``off`` and ``on`` so."""
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
@@ -42,5 +42,5 @@ Size = Annotated[int, BeforeValidator(_size)]
 Seconds = Annotated[float, BeforeValidator(_duration)]
 """A time in seconds; written ``90``, ``1.5s``, ``250ms`` or ``1h``."""
 
-Word = Annotated[str, BeforeValidator(_off)]
+Word = Annotated[str, BeforeValidator(worded)]
 """A word that may be ``on`` or ``off``."""

@@ -157,3 +157,11 @@ def test_the_price_of_a_simulated_model_is_known() -> None:
     made = config(providers=providers, models=[{"name": "sim-small", "provider": "oa"}])
 
     assert remarks(made, SECRETS) == []
+
+
+def test_programs_without_walls_are_remarked_on() -> None:
+    trusting = {"sandbox": {"kind": "process", "trusted": True}}
+    (line,) = remarks(config(reliability=trusting), SECRETS)
+
+    assert line.startswith("reliability.sandbox.trusted: ")
+    assert remarks(config(reliability={"sandbox": "process"}), SECRETS) == []

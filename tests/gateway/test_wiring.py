@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -153,3 +154,22 @@ async def test_defaults_are_those_of_the_configuration() -> None:
 @pytest.mark.parametrize("kind", ["fixed", "semknn", "acm_table", "acm_linear"])
 async def test_each_router_that_may_be_configured_starts(kind: str) -> None:
     await wired(router={"type": kind})
+
+
+async def test_what_models_wrote_runs_only_where_the_configuration_says_so() -> None:
+    off = await wired()
+    on = await wired(reliability={"sandbox": {"kind": "process", "trusted": True}})
+
+    assert off.front.pipeline.sandbox is None
+    assert on.front.pipeline.sandbox is not None
+    assert (await on.front.pipeline.sandbox.run("print(6 * 7)")).out == "42\n"
+
+
+async def test_a_sandbox_that_cannot_run_anything_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    parts = await wired(reliability={"sandbox": "docker"})
+
+    assert parts.front.pipeline.sandbox is None
+    assert "sandbox.unavailable" in capsys.readouterr().out

@@ -186,3 +186,28 @@ def test_a_key_may_name_models_as_wide_as_it_likes(name: str) -> None:
     models = [model("gpt-*"), model("a")]
 
     assert config(models=models, keys=[{**KEY, "models": [name]}]).keys[0].models == (name,)
+
+
+@pytest.mark.parametrize(
+    ("stated", "kind"),
+    [
+        ("docker", "docker"),
+        ("off", "off"),
+        (False, "off"),
+        ({"kind": "process", "memory": "64MiB"}, "process"),
+        ({"kind": False}, "off"),
+        ({}, "off"),
+    ],
+)
+def test_a_sandbox_is_stated_by_its_kind_or_in_full(stated: Json, kind: str) -> None:
+    assert config(reliability={"sandbox": stated}).reliability.sandbox.kind == kind
+
+
+@pytest.mark.parametrize("stated", ["none", True, {"kind": "bwrap"}, {"seconds": 0}, 3])
+def test_a_sandbox_that_there_is_not_is_refused(stated: Json) -> None:
+    with pytest.raises(ValidationError, match=r"reliability\.sandbox"):
+        config(reliability={"sandbox": stated})
+
+
+def test_no_program_runs_where_nobody_said_so() -> None:
+    assert config().reliability.sandbox.kind == "off"
