@@ -35,7 +35,7 @@ _NUMBER = re.compile(
     (?:\s?(?P<after>%|€|£|\$|km/h|m/s|[A-Za-z]+))?""",
     re.VERBOSE,
 )
-_OF = re.compile(r"\s*(?:of|out\s+of)\b", re.IGNORECASE)
+_OF = re.compile(r"\s*(?:out\s+)?of\b[^\d.!?\n]{0,20}", re.IGNORECASE)
 _TEX_SPACE = re.compile(r"\\[,;!: ]|\{,\}(?=\d)|\\(?:text|mathrm|mbox)\s*\{([^{}]*)\}|\\(?=[$%])")
 
 
@@ -65,7 +65,7 @@ def stated(text: str) -> Quantity | None:
         quantity = _read(match)
         if quantity is None:
             continue
-        share = previous is not None and _OF.match(plain[previous[1] : match.start()])
+        share = previous is not None and _OF.fullmatch(plain, previous[1], match.start())
         if not share:
             previous = quantity, match.end("after") if _unit(match) else _bare_end(match)
     return previous[0] if previous else None

@@ -72,6 +72,8 @@ def test_the_last_user_turn_is_what_is_asked() -> None:
         ("The answer is 42.", 42),
         ("so 12 of the 36", 12),
         ("12 out of 36 in all", 12),
+        ("10% of 1300 is 130, so it is 1430", 1430),
+        ("2/3 of the 9 hours are 6.\nShe slept 3", 3),
         ("3 + 4 = 7", 7),
         ("#### 1,000", 1000),
         ("It was **17** apples in 2020", 17),
