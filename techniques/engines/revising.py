@@ -15,7 +15,7 @@ from techniques.engines.drafting import objected
 from techniques.parts.candidates import Candidate, Draw, Erasure
 from techniques.parts.critique import Finding, correction
 from techniques.parts.mending import patched
-from techniques.parts.programs import parses
+from techniques.parts.syntax import parses
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import Final
 
 from techniques.core.reply import Reply
 from techniques.engines.attempt import Attempt
-from techniques.parts.answers import last_ask
 from techniques.parts.critique import Finding
-from techniques.parts.programs import assertions, parses, program
+from techniques.parts.programs import failures, program_in, share, suite_in, trial
+from techniques.parts.syntax import parses
 
 _SHOWN: Final = 800  # characters of what a failing program wrote last
 
@@ -48,25 +48,23 @@ class Trial:
 
 
 async def tried(attempt: Attempt, reply: Reply) -> Trial:
-    """Return how *reply* does, its code run against the tests of the question if that can be."""
+    """Return how *reply* does, its code run against the tests of the request if that can be."""
     if attempt.expected.text != "code":
         return Trial()
-    whole = parses(reply)
-    tests = assertions(last_ask(attempt.request))
-    sandbox = attempt.task.sandbox
-    if not tests or sandbox is None:
+    whole, token = parses(reply), attempt.task.fence
+    tests, sandbox = suite_in(attempt.request), attempt.task.sandbox
+    if tests is None or sandbox is None:
         return Trial(whole)
-    code = program(reply, tests)
-    if code is None:
+    program = program_in(reply)
+    if not program:
         return Trial(whole, passed=False, failure=_NO_CODE)
-    ran = await sandbox.run(code)
-    if ran.ended == "unavailable":
+    ran = await sandbox.run(trial(program, tests, token))
+    passed = share(ran, token)
+    if passed is None:
         return Trial(whole)
-    wrote = _ENDLESS if ran.ended == "timeout" else (ran.err or ran.out)
-    return Trial(whole, ran.ended == "ok", wrote.strip()[-_SHOWN:])
+    return Trial(whole, passed == 1, failures(ran, token)[-_SHOWN:])
 
 
 _FAILED: Final = "Run with the tests that the request gives, the code fails:"
 _NO_PROGRAM: Final = "Not all that it calls Python is Python: it does not parse."
 _NO_CODE: Final = "There is no Python in the answer."
-_ENDLESS: Final = "It did not end in time."

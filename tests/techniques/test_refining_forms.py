@@ -14,6 +14,7 @@ from techniques.core.task import Ran
 from techniques.testing import ScriptedChannel
 from tests.techniques import refining
 from tests.techniques.refining import DATE, GAP, GOOD, HI, POOR, by_step
+from tests.techniques.sandboxes import Here, Slow
 from tests.techniques.scene import (
     Answer,
     Played,
@@ -94,66 +95,51 @@ RIGHT_CODE = WRONG_CODE.replace(" + x + x", " + x")
 SUM = fault("x + x + x", "x + x")
 
 
-class Bench:
-    """Runs nothing: passes what has the right line in it, unless it is out of order."""
-
-    def __init__(self, otherwise: Ran) -> None:
-        self.otherwise = otherwise
-        self.programs: list[str] = []
-
-    async def run(self, program: str) -> Ran:
-        self.programs.append(program)
-        runs = self.otherwise.ended != "unavailable"
-        return Ran("ok") if runs and "return x + x\n" in program else self.otherwise
-
-
-FAILS = Ran("failed", err="AssertionError: 6 is not 4")
-
-
-async def coded(channel: ScriptedChannel, bench: Bench, **options: Json) -> Played:
+async def coded(channel: ScriptedChannel, bench: Here | Slow, **options: Json) -> Played:
     setting = Setting(Options(**options), sandbox=bench)
     return await play(harq_ir, with_judge(channel), CODED, setting)
 
 
 async def test_code_that_passes_the_tests_needs_no_judge() -> None:
-    bench = Bench(FAILS)
+    bench = Here()
     played = await coded(by_step({"d0": RIGHT_CODE}), bench)
     assert played.roles() == ["candidate"]
     assert played.note("rounds")["ended"] == "tests_passed"
-    assert bench.programs == [f"def double(x):\n    return x + x\n\n{TEST}"]
+    assert len(bench.programs) == 1
 
 
 async def test_what_failing_tests_say_is_mended_and_what_passes_is_taken() -> None:
-    played = await coded(by_step({"d0": WRONG_CODE, "r0": RIGHT_CODE}), Bench(FAILS))
+    played = await coded(by_step({"d0": WRONG_CODE, "r0": RIGHT_CODE}), Here())
     assert played.text == RIGHT_CODE
     assert played.roles() == ["candidate", "critique", "refine"]
     asked = played.asked[-1].messages[-1].text
-    assert "AssertionError: 6 is not 4" in asked
+    assert "assert double(2) == 4: AssertionError" in asked
     assert played.note("rounds")["ended"] == "tests_passed"
 
 
 async def test_a_loop_without_end_is_told_as_such() -> None:
     channel = by_step({"d0": WRONG_CODE, "r0": RIGHT_CODE})
-    played = await coded(channel, Bench(Ran("timeout")))
-    assert "did not end in time" in played.asked[-1].messages[-1].text
+    played = await coded(channel, Slow(ran=Ran("timeout")))
+    asked = next(one for one in played.asked if one.step == "r0")
+    assert "did not end in time" in asked.messages[-1].text
 
 
 async def test_an_answer_without_code_is_sent_back() -> None:
-    played = await coded(by_step({"d0": "I would add x to x.", "r0": RIGHT_CODE}), Bench(FAILS))
+    played = await coded(by_step({"d0": "I would add x to x.", "r0": RIGHT_CODE}), Here())
     assert played.text == RIGHT_CODE
     assert "no Python in the answer" in played.asked[-1].messages[-1].text
 
 
 async def test_where_code_cannot_be_run_the_judge_decides() -> None:
     channel = by_step({"d0": WRONG_CODE, "s0": POOR, "k0": faults(SUM)})
-    played = await coded(channel, Bench(Ran("unavailable")))
+    played = await coded(channel, Slow())
     assert played.roles()[:5] == ["candidate", "judge", "critique", "judge", "judge"]
 
 
 async def test_tests_that_still_fail_leave_it_to_the_judge() -> None:
     other = WRONG_CODE.replace("x + x + x", "x * 4")
     channel = by_step({"d0": WRONG_CODE, "s0": POOR, "r0": other, "judge": prefers("tie")})
-    played = await coded(channel, Bench(FAILS), max_rounds=2)
+    played = await coded(channel, Here(), max_rounds=2)
     assert played.text == WRONG_CODE
     assert played.note("rounds") == {"used": 1, "accepted": 0, "ended": "rounds"}
 
@@ -161,7 +147,7 @@ async def test_tests_that_still_fail_leave_it_to_the_judge() -> None:
 async def test_no_score_makes_code_good_enough_that_fails_the_tests() -> None:
     other = WRONG_CODE.replace("x + x + x", "x * 4")
     channel = by_step({"d0": WRONG_CODE, "refine": other, "judge": GOOD})
-    played = await coded(channel, Bench(FAILS), accept="score", max_rounds=2)
+    played = await coded(channel, Here(), accept="score", max_rounds=2)
     assert played.note("rounds")["ended"] == "rounds"
 
 
