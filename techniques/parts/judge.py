@@ -3,52 +3,33 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from techniques.core.json import Json, JsonObject
 from techniques.core.reply import Reply
 from techniques.core.request import Request
 from techniques.parts.aside import Aside, Purpose
+from techniques.parts.checklist import Checklist, Question
 from techniques.parts.structured import object_schema, read_object
 from techniques.parts.transcript import answer_shown
 
 Side: TypeAlias = Literal["first", "second", "tie"]
 
 _MOST_TOKENS: Final = 700
-_LEAST_ANSWERED: Final = 9
-_GATE: Final = "n04"
-_GATED: Final = 0.40  # the most that an answer wrong at its core can score
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question of the checklist: what is asked, and what it weighs."""
-
-    weight: float
-    text: str
 
 
 def verdict_request(aside: Aside, reply: Reply) -> Request:
-    """Return the request that asks to go through the checklist for *reply*.
-
-    The judge sees the whole conversation and the answer; not who gave it, nor other answers.
-    """
-    questions = "\n".join(f"{name}: {one.text}" for name, one in CHECKLIST.items())
-    tools = (_TOOLS,) if reply.tool_calls else ()
-    answer = aside.fence.around("answer", answer_shown(reply))
-    passages = (_CHECK, questions, *tools, _CHECK_FORM, aside.conversation(), answer)
-    return aside.request(_CHECKING, *passages)
+    """Return the request that asks to go through the checklist for *reply*."""
+    return UNAIDED.request(aside, reply)
 
 
 def read_score(text: str) -> float | None:
     """Return the score, 0 to 1, that a judge's reply amounts to; None if it is unusable.
 
-    A filled checklist must answer the gate and at least nine questions. In place of one only a
-    single plain number out of ten is taken, such as ``8``, ``8/10`` or ``I give: 8``.
+    In place of a filled checklist only a single plain number out of ten is taken, such as ``8``,
+    ``8/10`` or ``I give: 8``.
     """
     filled = read_object(text)
-    return _plain_score(text) if filled is None else _checklist_score(filled)
+    return _plain_score(text) if filled is None else UNAIDED.score(filled)
 
 
 def preference_request(aside: Aside, first: Reply, second: Reply) -> Request:
@@ -78,20 +59,6 @@ def agreed(as_given: Side | None, swapped: Side | None) -> Side:
     if as_given is None or swapped is None or as_given != back[swapped]:
         return "tie"
     return as_given
-
-
-def _checklist_score(filled: JsonObject) -> float | None:
-    marks = {name: filled[name] for name in CHECKLIST if name in filled and _is_mark(filled[name])}
-    if len(marks) < _LEAST_ANSWERED or marks.get(_GATE) is None:
-        return None
-    counted = {name: bool(mark) for name, mark in marks.items() if mark is not None}
-    total = sum(CHECKLIST[name].weight for name in counted)
-    score = sum(CHECKLIST[name].weight for name, yes in counted.items() if yes) / total
-    return score if counted[_GATE] else min(score, _GATED)
-
-
-def _is_mark(value: Json) -> bool:
-    return value is None or (isinstance(value, int) and value in {0, 1})
 
 
 def _plain_score(text: str) -> float | None:
@@ -145,36 +112,20 @@ CHECKLIST: Final = {
     ),
     "n15": Question(0.02, "Is it fitting in tone, and harmless?"),
 }
-"""The weights add up to 1."""
+"""What a judge is asked who knows no more than the conversation."""
 
-_CHECK: Final = """\
-You check one answer that an assistant gave in a conversation. Work the task out for yourself \
-first, then go through the questions below, each on its own. Length and layout earn nothing."""
-_TOOLS: Final = """\
+_ACTIONS: Final = """\
 The answer calls tools. For n01 ask whether it is the right tool for the next step; for n04 \
 whether every argument is right and comes from the conversation; for n15 whether the call is \
 needed and safe."""
-_CHECK_FORM: Final = """\
-Reply with a JSON object only: for each question its name with 1 for yes, 0 for no, or null where \
-the question says when; and under "evidence" an object with at most 15 words for each 0."""
+UNAIDED: Final = Checklist("n04", CHECKLIST, _ACTIONS)
+
 _COMPARE: Final = """\
 Two answers to the last request of a conversation are given. Work the task out for yourself \
 first, then say which answer serves the person who asked better. Being right counts most. Their \
 order, length and layout count nothing. If neither is clearly better, it is a tie.
 Reply with a JSON object only: {"winner": "1", "2" or "tie", "reason": at most 30 words}."""
 
-_MARK: Final = {"type": ["integer", "null"], "enum": [0, 1, None]}
-_WORDS: Final = {"type": ["string", "null"]}
-_CHECKING: Final = Purpose(
-    "judge",
-    _MOST_TOKENS,
-    object_schema(
-        {
-            **dict.fromkeys(CHECKLIST, _MARK),
-            "evidence": object_schema(dict.fromkeys(CHECKLIST, _WORDS)),
-        }
-    ),
-)
 _COMPARING: Final = Purpose(
     "judge",
     _MOST_TOKENS,
