@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from techniques.core.channel import Channels, Member
 from techniques.core.errors import CapReached, DeadlinePassed
-from techniques.core.events import Event, Note, Warned
+from techniques.core.events import Event, Note, Provisional, Warned
 from techniques.core.fanout import Answered, Asking, Heard, Outcome, ask_each, asking, hearing
 from techniques.core.json import Json
 from techniques.core.reply import Reply, unfold
@@ -50,6 +50,7 @@ class Attempt:
     late: bool = False
     _warned: list[Warned] = field(default_factory=list)
     _told: int = 0
+    _best: str = ""
 
     @property
     def request(self) -> Request:
@@ -174,6 +175,12 @@ class Attempt:
     def split(self) -> None:
         """Keep the warning that a vote was won by too little."""
         self.warn("no_consensus", "No two answers agree, or as many agree on another.")
+
+    def improved(self, best: Reply | None) -> Iterator[Event]:
+        """Yield the *best* reply so far for clients that want to see it, if its text is new."""
+        if best is not None and best.text not in {"", self._best}:
+            self._best = best.text
+            yield Provisional(best.text)
 
     def refused(self, draws: Sequence[Draw]) -> Note:
         """Return the note on *draws* that declined, and keep the warning."""

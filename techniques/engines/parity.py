@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from techniques.core.channel import Member
-from techniques.core.events import Event, Note, Provisional
+from techniques.core.events import Event, Note
 from techniques.core.fanout import Asking
 from techniques.core.json import Json
 from techniques.core.reply import Reply
@@ -69,7 +69,8 @@ async def _protect(attempt: Attempt, settings: Coding) -> AsyncGenerator[Event, 
         return
     word = drawing.codeword()
     if not drawing.votes or word.agreed() is None:
-        yield Provisional(word.main.text)
+        for event in attempt.improved(word.main):
+            yield event
         yield progress("checking")
     decoded = await drawing.decoded(word)
     yield Note("parity", drawing.result(decoded))

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from techniques.core.events import Event, Note, Provisional
+from techniques.core.events import Event, Note
 from techniques.engines.attempt import Attempt, progress
 from techniques.engines.drafting import Draft, drafted
 from techniques.engines.faultfinding import Critic, Faultfinding
@@ -70,8 +70,8 @@ async def _refine(attempt: Attempt, settings: Refining) -> AsyncGenerator[Event,
         yield progress("weighing")
         await work.weigh_draft()
     while work.goes_on():
-        if work.is_news:
-            yield work.news()
+        for event in attempt.improved(work.standing.reply):
+            yield event
         yield progress("critique", round=work.round, most=settings.rounds)
         findings = await work.findings()
         if not findings:
@@ -96,21 +96,10 @@ class _Work:
         self._critic = Critic(attempt, settings.looking, draft.member)
         self._reviser = Reviser(attempt, draft.member, settings.patch)
         self._rejected = 0
-        self._told = ""
         self.standing = Incumbent(attempt, settings.accept, draft.reply)
         self.round = 0
         self.changes: list[float] = []
         self.ended: Ended | None = "final" if draft.final else None
-
-    @property
-    def is_news(self) -> bool:
-        """Whether the text that stands has not been shown yet."""
-        return self.standing.reply.text != self._told
-
-    def news(self) -> Provisional:
-        """Return the text that stands, for who would rather see something early."""
-        self._told = self.standing.reply.text
-        return Provisional(self._told)
 
     def goes_on(self, more: int = 0) -> bool:
         """Tell whether another round is wanted, and can be paid for to its end.

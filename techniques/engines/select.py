@@ -8,6 +8,7 @@ from typing import Final
 
 from techniques.core.events import Event, Note
 from techniques.core.json import Json
+from techniques.core.reply import Reply
 from techniques.engines.attempt import Attempt, progress
 from techniques.engines.drawing import Drawing
 from techniques.engines.judging import preferred, scored
@@ -57,8 +58,12 @@ def select(attempt: Attempt, settings: Selecting) -> AsyncGenerator[Event, None]
 async def _select(attempt: Attempt, settings: Selecting) -> AsyncGenerator[Event, None]:
     contest = _Contest(attempt, settings)
     while count := contest.next_wave():
+        for event in attempt.improved(contest.standing()):
+            yield event
         yield progress("sampling", done=len(contest.drawing.draws), most=settings.samples)
         fresh = await contest.draw(count)
+        for event in attempt.improved(contest.standing()):
+            yield event
         yield progress("judging", answers=len(fresh))
         await contest.judge(fresh)
     draws = contest.drawing.draws
@@ -105,6 +110,14 @@ class _Contest:
         """Have *fresh* candidates scored."""
         for candidate in await scored(self._attempt, fresh, "j"):
             self._scores[candidate.place] = candidate.score
+
+    def standing(self) -> Reply | None:
+        """Return what would be answered if the selection ended now, None if nothing would."""
+        draws, candidates = self.drawing.draws, self.drawing.candidates
+        refusal = declined(draws)
+        if refusal is not None or not candidates:
+            return refusal
+        return min(candidates, key=self._rank).reply
 
     async def best(self) -> Candidate:
         """Return the candidate to commit.

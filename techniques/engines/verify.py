@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from techniques.core.channel import Member
-from techniques.core.events import Event, Note, Provisional
+from techniques.core.events import Event, Note
 from techniques.core.fanout import Asking
 from techniques.core.json import Json
 from techniques.core.reply import Reply, replied
@@ -68,7 +68,8 @@ async def _verify(attempt: Attempt, settings: Verifying) -> AsyncGenerator[Event
     yield progress("drafting")
     checking = _Checking(attempt, settings, await drafted(attempt))
     if not checking.done:
-        yield Provisional(checking.draft.text)
+        for event in attempt.improved(checking.draft):
+            yield event
     stages = {
         "planning": checking.plan,
         "verifying": checking.find_out,

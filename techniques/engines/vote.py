@@ -66,9 +66,13 @@ async def _vote(attempt: Attempt, settings: Voting) -> AsyncGenerator[Event, Non
     ballot = _Ballot(attempt, settings)
     yield progress("sampling", most=settings.samples)
     while count := ballot.next_wave():
+        for event in attempt.improved(ballot.standing()):
+            yield event
         await ballot.drawing.wave(count, lambda: ballot.lead().decided)
         yield progress("sampled", done=len(ballot.drawing.draws), most=settings.samples)
         if ballot.weighing.price > 1:
+            for event in attempt.improved(ballot.standing()):
+                yield event
             yield progress("weighing", answers=len(ballot.drawing.candidates))
             await ballot.weighing.find(ballot.drawing.candidates)
     draws = ballot.drawing.draws
@@ -126,6 +130,15 @@ class _Ballot:
         done = len(self.drawing.draws) - len(candidates) + len(known)
         return lead(known, self._settings.samples - done, levels=levels)
 
+    def standing(self) -> Reply | None:
+        """Return what would be answered if the vote ended now, None if nothing would."""
+        draws, candidates = self.drawing.draws, self.drawing.candidates
+        refusal = declined(draws)
+        if refusal is not None or not candidates:
+            return refusal
+        voters = contenders(self.weighing.weighed(candidates))
+        return self._bare(elect(voters, self._attempt.expected).chosen.reply)
+
     def next_wave(self) -> int:
         """Return how many draws to make next, 0 when the vote is over."""
         left = self.drawing.left
@@ -164,7 +177,9 @@ class _Ballot:
         """Return the chosen reply as the client is to see it."""
         if not election.agreed:
             self._attempt.split()
-        reply = election.chosen.reply
+        return self._bare(election.chosen.reply)
+
+    def _bare(self, reply: Reply) -> Reply:
         return uncued(reply) if self._cued else reply
 
 
