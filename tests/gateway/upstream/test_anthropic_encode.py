@@ -245,10 +245,11 @@ def test_signed_thinking_goes_back_byte_for_byte_to_its_own_dialect() -> None:
     ]
 
 
-def test_foreign_and_unsigned_thinking_is_left_out_with_one_warning() -> None:
+@pytest.mark.parametrize("signature", [None, ""])
+def test_foreign_and_unsigned_thinking_is_left_out_with_one_warning(signature: str | None) -> None:
     turn = Message("assistant", (Thinking("why", "c2ln"), RedactedThinking("b3A="), Text("x")))
     foreign = ANTHROPIC.encode(asked(HI, turn, HI), TARGET)
-    unsigned = Message("assistant", (Thinking("why"), Text("x")))
+    unsigned = Message("assistant", (Thinking("why", signature), Text("x")))
     own = ANTHROPIC.encode(asked(HI, unsigned, HI, dialect="anthropic"), TARGET)
 
     for encoded in (foreign, own):

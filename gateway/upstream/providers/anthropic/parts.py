@@ -150,13 +150,12 @@ class Parts:
         return self._marked(block, part)
 
     def _thinking(self, part: Thinking | RedactedThinking) -> JsonObject | None:
-        signature = part.signature if isinstance(part, Thinking) else ""
-        if not self._losses.own or signature is None:
-            self._losses.note("thinking_dropped", "messages")
-            return None
-        if isinstance(part, RedactedThinking):
+        if self._losses.own and isinstance(part, RedactedThinking):
             return {"type": "redacted_thinking", "data": part.data}
-        return {"type": "thinking", "thinking": part.text, "signature": signature}
+        if self._losses.own and isinstance(part, Thinking) and part.signature:
+            return {"type": "thinking", "thinking": part.text, "signature": part.signature}
+        self._losses.note("thinking_dropped", "messages")
+        return None
 
     def _other(self, part: Part) -> JsonObject | None:
         if isinstance(part, Refusal):
