@@ -13,7 +13,9 @@ import anyio
 
 from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryPolicy
+from gateway.channels.settled import settled
 from gateway.channels.stack import Stack
+from gateway.channels.traced import Trace, TracedChannel
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Ledger
@@ -99,7 +101,7 @@ class Pipeline:
             channel: Channel = stack.to(plan.models)
         else:
             request = _in_full(plan, request)
-            channel = self._technique(plan, request, stack)
+            channel = self._technique(asked, plan, request, stack)
         if plan.deadline_s is None:
             return channel.open(request)
         return _within(plan.deadline_s, channel, request)
@@ -113,9 +115,11 @@ class Pipeline:
         allowance = None
         if capped:
             allowance = RunAllowance(plan.caps, ledger, estimate.cost_of(request, plan.model.price))
-        return Stack(retry, self.random, ledger, allowance)
+        traced = plan.card and wishes.expose == "trace"
+        trace = Trace(live=asked.call.streamed) if traced else None
+        return Stack(retry, self.random, ledger, allowance, trace)
 
-    def _technique(self, plan: Plan, request: Request, stack: Stack) -> Channel:
+    def _technique(self, asked: Asked, plan: Plan, request: Request, stack: Stack) -> Channel:
         assert plan.card is not None
         first = plan.model.price
         primary = replace(stack.member("0", plan.models), cost=costlier(first, first))
@@ -140,6 +144,10 @@ class Pipeline:
             self.sandbox,
         )
         run = rescued(plan.card.run) if plan.rescue else plan.card.run
+        if asked.wishes.expose != "optimistic":
+            run = settled(run)
+        if stack.trace is not None:
+            return TracedChannel(run, task, channels, stack.trace)
         return TechniqueChannel(run, task, channels)
 
 

@@ -11,6 +11,7 @@ from gateway.channels.fallback import FallbackChannel
 from gateway.channels.hedged import HedgedChannel
 from gateway.channels.metered import MeteredChannel
 from gateway.channels.retrying import RetryingChannel, RetryPolicy
+from gateway.channels.traced import Trace, TracingChannel
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import CallRetried, Ledger
 from gateway.policy.models import Model
@@ -21,12 +22,16 @@ from techniques.core.events import Warned
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Builds the channels of one run. ``allowance`` is None when the run has no caps."""
+    """Builds the channels of one run.
+
+    ``allowance`` is None when the run has no caps, ``trace`` when nobody looks on.
+    """
 
     retry: RetryPolicy
     random: Random
     ledger: Ledger
     allowance: RunAllowance | None = None
+    trace: Trace | None = None
 
     def to(self, models: tuple[Model, ...]) -> Channel:
         """Return the channel to the first of *models*, with the others to fall back on."""
@@ -58,6 +63,9 @@ class Stack:
         # a spare call has its own retries
         if model.hedge_after_s is not None:
             channel = HedgedChannel(channel, after=model.hedge_after_s)
+        # of two calls in a race only the winner is shown, and it is shown as who it is
+        if self.trace is not None:
+            channel = TracingChannel(channel, model.target.shown, self.trace)
         return channel
 
     def _retried(self, error: UpstreamFailed) -> None:

@@ -43,6 +43,7 @@ class Wishes:
     fallbacks: tuple[str, ...] | None = None
     strict: bool | None = None
     tags: str | None = None
+    expose: str | None = None
     ignored: tuple[str, ...] = ()
 
 
@@ -150,7 +151,11 @@ TABLE: Final[Mapping[str, Wish]] = {
     "session": Wish(_word, "groups the calls of one task"),
     "run": Wish(_word, "names this run; also read from `Idempotency-Key`"),
     "tags": Wish(_word, "free words, kept with the request's record"),
-    "expose": Wish(_choice("final"), "what a stream shows of a technique: `final`"),
+    "expose": Wish(
+        _choice("final", "trace", "optimistic"),
+        "what is shown of a technique at work: `final`, nothing; `trace`, what each of its calls "
+        "writes; `optimistic`, its best answer so far",
+    ),
     "lambda": Wish(_amount, "the router's cost knob, 0 for quality", in_effect=False),
     "on-limit": Wish(
         _choice("hold", "suspend", "reject"),

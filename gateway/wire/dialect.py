@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError
-from techniques.core.events import Event
+from techniques.core.events import Event, Traced
 from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.reply import Reply
 from techniques.core.request import Relay
@@ -35,7 +35,8 @@ class Summary:
     """What a whole run came to, for the client to see at its end.
 
     ``usage`` are the tokens of all sub-calls, ``trailer`` the object of the ``: lockgate`` comment,
-    None when the client is to get the provider's bytes and nothing else.
+    None when the client is to get the provider's bytes and nothing else. ``trace`` is what the
+    sub-calls wrote, for an answer that is not streamed and a client that wants to see it.
     """
 
     usage: Usage
@@ -43,6 +44,18 @@ class Summary:
     cost_usd: str | None
     cost_source: str
     trailer: Mapping[str, Json] | None = None
+    trace: Sequence[Traced] = ()
+
+
+def told(piece: Traced) -> JsonObject:
+    """Return *piece* of a trace as clients read it, the same in every dialect."""
+    return {
+        "role": piece.role,
+        "step": piece.step,
+        "model": piece.model,
+        "kind": piece.kind,
+        "text": piece.text,
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic, perf_counter
 from typing import Any, Final, TypeAlias
 
@@ -15,7 +15,16 @@ from starlette.types import Message, Receive, Send
 from gateway.metering.ledger import Ledger
 from gateway.wire.dialect import Call, Dialect, Encoder, Summary
 from techniques.core.errors import GatewayError
-from techniques.core.events import Event, Note, Relayed, Started, UsageReported, Warned
+from techniques.core.events import (
+    Event,
+    Note,
+    Provisional,
+    Relayed,
+    Started,
+    Traced,
+    UsageReported,
+    Warned,
+)
 from techniques.core.reply import Fold, Reply
 
 Answer: TypeAlias = AbstractAsyncContextManager[AsyncIterator[Event]]
@@ -27,7 +36,9 @@ _STREAM: Final = (
     (b"cache-control", b"no-cache"),
     (b"x-accel-buffering", b"no"),
 )
-_SILENT: Final = (Started, UsageReported, Note, Warned)
+_EARLY: Final = (Provisional, Traced)
+"""What a client asked to be shown before the answer: it is sent at once, and so is the status."""
+_SILENT: Final = (Started, UsageReported, Note, Warned, *_EARLY)
 """Events that do not begin an answer: until another comes, a failure has its own status."""
 
 
@@ -116,10 +127,13 @@ class Exchange:
     async def _whole(self, answer: Answer) -> None:
         told: list[Event] = []
         relayed: list[bytes] = []
+        traced: list[Traced] = []
         async with answer as events:
             async for event in events:
                 if isinstance(event, Relayed):
                     relayed.append(event.raw)
+                elif isinstance(event, Traced):
+                    traced.append(event)
                 else:
                     self._note(event)
                     told.append(event)
@@ -127,7 +141,8 @@ class Exchange:
         if relayed:
             body = b"".join(relayed)
         else:
-            body = self.dialect.whole(self.call, _folded(told), self.summary())
+            summary = replace(self.summary(), trace=tuple(traced))
+            body = self.dialect.whole(self.call, _folded(told), summary)
         await self._send_whole(200, body, [_JSON, *self.head()])
 
     async def _stream(self, answer: Answer, encoder: Encoder) -> None:
@@ -138,7 +153,7 @@ class Exchange:
                     if self.begun_at is None or isinstance(event, Warned):
                         self._note(event)
                     held += encoder.feed(event)
-                    if held and (self.begun_at is not None or self.status is not None):
+                    if held and (self._is_underway() or isinstance(event, _EARLY)):
                         await self._write(held)
                         held = b""
             last = encoder.end(self.summary())
@@ -156,6 +171,9 @@ class Exchange:
             self.failure = error
             self.ended = True
             await self._write(self._writer.fail(error))
+
+    def _is_underway(self) -> bool:
+        return self.begun_at is not None or self.status is not None
 
     def _note(self, event: Event) -> None:
         """Take notice of what is no part of the answer's bytes."""

@@ -49,6 +49,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "tool_choice_relaxed": "The provider cannot think and be forced to a tool; it may choose.",
         "verification_unusable": "What was to check the draft could not be read, and "
         "changed nothing.",
+        "trace_cut": "So much of what the calls wrote is not shown: the client read too slowly, or "
+        "an answer that is not streamed has no room for more.",
         "voter_unusable": "Meanings could not be compared; only answers of the same words agree.",
     }
 )

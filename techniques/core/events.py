@@ -23,6 +23,9 @@ FinishReason = Literal[
 ]
 """Why a model stopped. ``refusal``: it declined (Anthropic). ``pause``: it wants to be asked
 again with what it said so far (Anthropic's ``pause_turn``)."""
+TracedKind = Literal["text", "thinking", "refusal", "call"]
+"""What a sub-call's text is: its answer, its reasoning, a refusal that is kept apart, or a tool
+call (the tool's name, then its arguments)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +155,7 @@ class Traced:
     role: str
     model: str
     text: str
+    kind: TracedKind = "text"
 
 
 class Relayed(NamedTuple):

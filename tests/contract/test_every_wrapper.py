@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 import anyio
@@ -15,11 +16,20 @@ from gateway.channels.hedged import HedgedChannel
 from gateway.channels.metered import MeteredChannel
 from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryingChannel, RetryPolicy
+from gateway.channels.settled import settled
+from gateway.channels.traced import Trace, TracedChannel, TracingChannel
 from gateway.metering.caps import Caps, RunAllowance
 from gateway.metering.ledger import Ledger
 from gateway.upstream.provider import Target
 from techniques.catalog.baseline import Options, baseline
-from techniques.core.channel import Channel, Channels, Member, TechniqueChannel, ask
+from techniques.core.channel import (
+    Channel,
+    Channels,
+    EventStream,
+    Member,
+    TechniqueChannel,
+    ask,
+)
 from techniques.core.errors import RequestRejected, StreamBroken, UpstreamFailed
 from techniques.core.events import Event, TextDelta
 from techniques.core.reply import Reply, replied, unfold
@@ -30,6 +40,7 @@ from techniques.testing import Line, ScriptedChannel
 Wrap = Callable[[Channel], Channel]
 QUESTION = Request("m", (said("user", "?"),))
 TARGET = Target("m", "p", "m")
+TASK = Task(QUESTION, Options())
 
 
 def _ignore(*_told: object) -> None:
@@ -42,8 +53,22 @@ def _fallback(inner: Channel) -> Channel:
 
 def _technique(inner: Channel) -> Channel:
     member = Member("0", "m", inner)
-    task = Task(QUESTION, Options())
-    return TechniqueChannel(rescued(baseline), task, Channels(member, (member,)))
+    return TechniqueChannel(settled(rescued(baseline)), TASK, Channels(member, (member,)))
+
+
+def _traced(inner: Channel) -> Channel:
+    member = Member("0", "m", inner)
+    return TracedChannel(baseline, TASK, Channels(member, (member,)), Trace(live=True))
+
+
+class _Candidate:
+    """A channel that is asked for a candidate, not for the answer."""
+
+    def __init__(self, inner: Channel) -> None:
+        self._inner = inner
+
+    def open(self, request: Request) -> EventStream:
+        return self._inner.open(replace(request, role="candidate"))
 
 
 WRAPPERS: dict[str, Wrap] = {
@@ -53,7 +78,9 @@ WRAPPERS: dict[str, Wrap] = {
     "hedged": lambda inner: HedgedChannel(inner, after=600),
     "metered": lambda inner: MeteredChannel(inner, TARGET, None, Ledger()),
     "retrying": lambda inner: RetryingChannel(inner, RetryPolicy(), Random(1), _ignore),
-    "rescued technique": _technique,
+    "tracing": lambda inner: _Candidate(TracingChannel(inner, "m", Trace(live=False))),
+    "settled and rescued technique": _technique,
+    "traced technique": _traced,
 }
 every_wrapper = pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS)
 

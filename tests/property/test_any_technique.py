@@ -56,6 +56,7 @@ class Trouble:
         leaves_at: The second at which the client leaves.
         deadline_ms: How long the client waits.
         rescue: Whether a plain call follows where the technique fails.
+        expose: What is shown of the technique at work.
     """
 
     faults: Mapping[int, Fault]
@@ -65,6 +66,7 @@ class Trouble:
     leaves_at: float
     deadline_ms: int | None
     rescue: bool
+    expose: str
 
 
 TROUBLES: Final = st.builds(
@@ -76,6 +78,7 @@ TROUBLES: Final = st.builds(
     leaves_at=st.one_of(st.just(NEVER), st.integers(0, 24).map(lambda half: half / 2)),
     deadline_ms=st.one_of(st.none(), st.integers(1, 20_000)),
     rescue=st.booleans(),
+    expose=st.sampled_from(["final", "trace", "optimistic"]),
 )
 
 
@@ -130,6 +133,7 @@ def _asked(technique: str, trouble: Trouble) -> Asked:
         max_calls=trouble.max_calls,
         deadline_ms=trouble.deadline_ms,
         on_error="fallback_baseline" if trouble.rescue else "raise",
+        expose=trouble.expose,
     )
     return Asked(CHAT.decode(body, orjson.dumps(body)), OPEN, wishes)
 

@@ -26,7 +26,7 @@ SENSIBLE: dict[str, tuple[str, ...]] = {
     "on-error": ("fallback_baseline", "raise"),
     "fallbacks": ("sim-large", ",", "no-such-model"),
     "strict": ("0", "1", "maybe"),
-    "expose": ("final", "trace"),
+    "expose": ("final", "trace", "optimistic", "all"),
     "lambda": ("0", "1.5", "NaN"),
     "on-limit": ("hold", "reject"),
     "max-wait-ms": ("0", "100"),

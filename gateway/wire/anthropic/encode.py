@@ -8,13 +8,16 @@ import orjson
 
 from gateway.wire.anthropic.failure import error_object
 from gateway.wire.anthropic.said import message_id, stop_reason, tool_id, totals, usage_object
-from gateway.wire.dialect import Summary
+from gateway.wire.dialect import Summary, told
+from gateway.wire.drafts import draft
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError
 from techniques.core.events import (
     BlockAdded,
     Event,
     Finished,
+    Note,
+    Provisional,
     Redacted,
     RefusalDelta,
     Relayed,
@@ -24,6 +27,7 @@ from techniques.core.events import (
     ThinkingDelta,
     ToolCallDelta,
     ToolCallStarted,
+    Traced,
     UsageReported,
 )
 from techniques.core.json import Json, JsonObject
@@ -31,7 +35,7 @@ from techniques.core.request import Opaque
 
 _PING = b'event: ping\ndata: {"type":"ping"}\n\n'
 _STOP = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
-_Open = Literal["text", "thinking", "tool"]
+_Open = Literal["text", "thinking", "draft", "tool"]
 
 
 class MessageEncoder:
@@ -77,7 +81,7 @@ class MessageEncoder:
         """Return the last block's end, the stop reason with the usage, the trailer and the stop."""
         trailer = b""
         if summary.trailer is not None:
-            trailer = b": lockgate " + orjson.dumps(summary.trailer) + b"\n\n"
+            trailer = _comment("lockgate", dict(summary.trailer))
         if self._relayed:
             return trailer + (self._finished.raw or _STOP)
         usage = usage_object(self._usage or summary.usage)
@@ -105,14 +109,21 @@ class MessageEncoder:
                 return self._whole({"type": "redacted_thinking", "data": event.data})
             case BlockAdded(Opaque(dialect="anthropic")):
                 return self._whole(event.block.value)
+            case _:
+                return self._frame(event)
+
+    def _frame(self, event: Event) -> bytes:
+        match event:
             case Started():
                 self._id = message_id(event.id, self._id.removeprefix("msg_"))
             case UsageReported():
                 self._usage = event.usage
             case Finished():
                 self._finished = event
+            case Provisional():
+                return self._thinking(draft(event.text), "draft")
             case _:
-                pass
+                return _aside(event)
         return b""
 
     def _begin(self) -> bytes:
@@ -156,11 +167,11 @@ class MessageEncoder:
             self._open = "text"
         return opening + self._delta(b'{"type":"text_delta","text":', text)
 
-    def _thinking(self, text: str) -> bytes:
+    def _thinking(self, text: str, kind: Literal["thinking", "draft"] = "thinking") -> bytes:
         opening = b""
-        if self._open != "thinking":
+        if self._open != kind:
             opening = self._start({"type": "thinking", "thinking": "", "signature": ""})
-            self._open = "thinking"
+            self._open = kind
         if not text:
             return opening
         return opening + self._delta(b'{"type":"thinking_delta","thinking":', text)
@@ -189,6 +200,21 @@ class MessageEncoder:
         head = _delta_head(self._calls[event.index])
         partial = orjson.dumps(event.arguments)
         return head + b'{"type":"input_json_delta","partial_json":' + partial + b"}}\n\n"
+
+
+def _aside(event: Event) -> bytes:
+    """Return what is told of an *event* that is no part of the message: comments, or nothing."""
+    match event:
+        case Traced():
+            return _comment("trace", told(event))
+        case Note(topic="progress"):
+            return _comment("progress", dict(event.data))
+        case _:
+            return b""
+
+
+def _comment(name: str, body: JsonObject) -> bytes:
+    return f": {name} ".encode() + orjson.dumps(body) + b"\n\n"
 
 
 def _delta_head(index: int) -> bytes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from gateway.wire.anthropic.decode import decode_request
 from gateway.wire.anthropic.fields import a_string, an_object, flag, integer, reject
 from gateway.wire.dialect import Call
+from gateway.wire.drafts import has_drafts, without_drafts
 from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.request import Relay
 
@@ -56,4 +57,23 @@ def _relay(body: JsonObject, raw: bytes) -> Relay:
     if any(name in body for name in _OURS):
         body = {name: value for name, value in body.items() if name not in _OURS}
         kept = None
+    if has_drafts(raw):
+        body, kept = {**body, "messages": list(_undrafted(body["messages"]))}, None
     return Relay(DIALECT, kept, body, partial(decode_request, body), include_usage=True)
+
+
+def _undrafted(messages: list[Json]) -> Iterator[Json]:
+    """Yield *messages* without the blocks in which drafts were shown; none is left empty."""
+    for turn in messages:
+        blocks = turn.get("content") if isinstance(turn, dict) else None
+        if not isinstance(blocks, list):
+            yield turn
+        elif kept := [block for block in blocks if not _is_draft(block)]:
+            yield {**turn, "content": kept}
+
+
+def _is_draft(block: Json) -> bool:
+    if not isinstance(block, dict) or block.get("type") != "thinking":
+        return False
+    text = block.get("thinking")
+    return isinstance(text, str) and bool(text) and not without_drafts(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from gateway.wire.anthropic.said import message_id, stop_reason, tool_id, totals, usage_object
-from gateway.wire.dialect import Summary
+from gateway.wire.dialect import Summary, told
 from techniques.core.json import Json, JsonObject
 from techniques.core.reply import Reply
 from techniques.core.request import (
@@ -26,7 +26,7 @@ def message_body(reply: Reply, summary: Summary, model: str, fallback_id: str) -
     usage = usage_object(reply.usage or summary.usage)
     if summary.trailer is not None:
         usage["lockgate"] = totals(summary)
-    message = {
+    message: JsonObject = {
         "id": message_id(reply.id, fallback_id),
         "type": "message",
         "role": "assistant",
@@ -36,6 +36,8 @@ def message_body(reply: Reply, summary: Summary, model: str, fallback_id: str) -
         "stop_sequence": reply.stop_sequence,
         "usage": usage,
     }
+    if summary.trace:
+        message["lockgate"] = {"trace": [told(piece) for piece in summary.trace]}
     return orjson.dumps(message)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import orjson
 
-from gateway.wire.dialect import Call, Summary
+from gateway.wire.dialect import Call, Summary, told
+from gateway.wire.drafts import draft
 from gateway.wire.openai_chat.common import answer_id, created, is_legacy, reason_of, reported
 from gateway.wire.openai_chat.failure import error_of
 from pricing.usage import Usage
@@ -13,6 +14,7 @@ from techniques.core.events import (
     Event,
     Finished,
     Note,
+    Provisional,
     RefusalDelta,
     Relayed,
     Started,
@@ -20,6 +22,7 @@ from techniques.core.events import (
     ThinkingDelta,
     ToolCallDelta,
     ToolCallStarted,
+    Traced,
     UsageReported,
 )
 from techniques.core.json import Json, JsonObject
@@ -87,11 +90,21 @@ class ChunkEncoder:
                 self._usage = event.usage
             case Finished():
                 return self._finish(event)
+            case _:
+                return self._aside(event)
+        return b""
+
+    def _aside(self, event: Event) -> bytes:
+        """Return what is told of an *event* that is no part of the answer."""
+        match event:
+            case Provisional():
+                return self._chunk({"reasoning_content": draft(event.text)})
+            case Traced():
+                return self._chunk({"content": "", "lockgate": told(event)})
             case Note(topic="progress"):
                 return b": progress " + orjson.dumps(dict(event.data)) + b"\n\n"
             case _:
-                pass
-        return b""
+                return b""
 
     def _finish(self, event: Finished) -> bytes:
         if self._relayed:

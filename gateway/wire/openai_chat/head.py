@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from gateway.wire.dialect import Call
+from gateway.wire.drafts import has_drafts, without_drafts
 from gateway.wire.openai_chat.decode import request_of
 from gateway.wire.openai_chat.fields import NAME, flag, integer, required, thing, wrong
 from techniques.core.json import NOTHING, Json, JsonObject
@@ -35,8 +36,19 @@ def call_of(body: JsonObject, raw: bytes) -> Call:
         wishes = _wishes(body)
         body = {name: value for name, value in body.items() if name not in _OWN}
         kept = None
+    if has_drafts(raw):
+        body, kept = {**body, "messages": [_undrafted(turn) for turn in body["messages"]]}, None
     relay = Relay(NAME, kept, body, partial(request_of, body), include_usage and streamed)
     return Call(NAME, model, streamed, relay, relay.include_usage, wishes)
+
+
+def _undrafted(turn: Json) -> Json:
+    """Return *turn* without the drafts that were shown among its reasoning."""
+    if not isinstance(turn, dict) or not isinstance(turn.get("reasoning_content"), str):
+        return turn
+    left = without_drafts(turn["reasoning_content"])
+    others = {name: value for name, value in turn.items() if name != "reasoning_content"}
+    return {**others, "reasoning_content": left} if left else others
 
 
 def _wishes(body: JsonObject) -> Mapping[str, Json]:

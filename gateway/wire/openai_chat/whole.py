@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from gateway.wire.dialect import Call, Summary
+from gateway.wire.dialect import Call, Summary, told
 from gateway.wire.openai_chat.common import answer_id, created, is_legacy, reason_of, reported
 from techniques.core.json import Json, JsonObject
 from techniques.core.reply import Reply
@@ -20,18 +20,18 @@ def whole(call: Call, reply: Reply, summary: Summary) -> bytes:
         "logprobs": reply.logprobs,
         "finish_reason": reason_of(reply.finish_reason, legacy=legacy),
     }
-    moment = created()
-    return orjson.dumps(
-        {
-            "id": answer_id(reply.id, _request_id(summary)),
-            "object": "chat.completion",
-            "created": moment,
-            "model": reply.model or call.model,
-            "system_fingerprint": reply.fingerprint or None,
-            "choices": [choice],
-            "usage": reported(reply.usage, summary),
-        }
-    )
+    body: JsonObject = {
+        "id": answer_id(reply.id, _request_id(summary)),
+        "object": "chat.completion",
+        "created": created(),
+        "model": reply.model or call.model,
+        "system_fingerprint": reply.fingerprint or None,
+        "choices": [choice],
+        "usage": reported(reply.usage, summary),
+    }
+    if summary.trace:
+        body["lockgate"] = {"trace": [told(piece) for piece in summary.trace]}
+    return orjson.dumps(body)
 
 
 def _request_id(summary: Summary) -> str:

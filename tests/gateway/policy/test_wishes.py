@@ -25,6 +25,7 @@ GOOD: dict[str, tuple[str, Json, Json]] = {
     "session": ("s-1", "s-1", "s-1"),
     "run": ("r-1", "r-1", "r-1"),
     "tags": ("x y", "x y", "x y"),
+    "expose": ("trace", "trace", "trace"),
 }
 """For each wish in effect: a header's value, a body's value and what both mean."""
 
@@ -53,7 +54,7 @@ BAD: dict[str, list[Json]] = {
     "session": ["", "x" * 257, 1],
     "run": ["", "x" * 257, 1],
     "tags": ["", ["a"]],
-    "expose": ["trace", "everything", None],
+    "expose": ["", "everything", None, ["trace"]],
     "lambda": ["-1", "x", None],
     "on-limit": ["wait", 1],
     "max-wait-ms": ["-1", "x"],
@@ -69,7 +70,7 @@ def field(name: str) -> str:
 
 
 def test_every_wish_of_the_table_is_tried_here() -> None:
-    assert GOOD.keys() | IGNORED.keys() | {"expose"} == TABLE.keys()
+    assert GOOD.keys() | IGNORED.keys() == TABLE.keys()
     assert BAD.keys() == TABLE.keys()
 
 
@@ -89,7 +90,8 @@ def test_a_header_and_the_body_mean_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", GOOD)
 def test_a_header_wins_over_the_body(name: str) -> None:
     other = {"params": {}, "channels": ["z"], "fallbacks": ["z"], "strict": False}
-    beneath = other.get(name, "fallback_baseline" if name == "on-error" else "9")
+    words = {"on-error": "fallback_baseline", "expose": "final"}
+    beneath = other.get(name, words.get(name, "9"))
 
     wishes = read({PREFIX + name: GOOD[name][0]}, {field(name): beneath})
 
@@ -118,8 +120,9 @@ def test_what_has_no_effect_yet_is_read_and_named(name: str) -> None:
     assert read({}, {field(name): body}) == Wishes(ignored=(name,))
 
 
-def test_the_usual_view_of_a_stream_may_be_asked_for() -> None:
-    assert read({f"{PREFIX}expose": "final"}, {}) == Wishes()
+@pytest.mark.parametrize("view", ["final", "trace", "optimistic"])
+def test_each_view_of_a_technique_may_be_asked_for(view: str) -> None:
+    assert read({f"{PREFIX}expose": view}, {}).expose == view
 
 
 CASES = [(name, value) for name, values in BAD.items() for value in values]

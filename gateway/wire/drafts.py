@@ -1,0 +1,30 @@
+"""How a best answer so far is shown among a model's reasoning, and known again when it comes back.
+
+Clients send earlier turns back, reasoning and all. What was shown of drafts is none of a model's
+reasoning and carries no signature, so it is taken out before anything is made of such a turn.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_OPENING: Final = "[Lockgate: the best answer so far]\n"
+_CLOSING: Final = "\n[Lockgate: it may yet be replaced]\n\n"
+_DRAFTS: Final = re.compile(re.escape(_OPENING) + ".*?" + re.escape(_CLOSING), re.DOTALL)
+_MARK: Final = _OPENING.strip().encode()
+
+
+def draft(text: str) -> str:
+    """Return the best answer so far, *text*, as it is shown."""
+    return _OPENING + text + _CLOSING
+
+
+def has_drafts(raw: bytes) -> bool:
+    """Tell whether there may be drafts in the body *raw*."""
+    return raw.find(_MARK) != -1
+
+
+def without_drafts(reasoning: str) -> str:
+    """Return *reasoning* without the drafts in it."""
+    return _DRAFTS.sub("", reasoning)
