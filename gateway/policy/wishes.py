@@ -44,6 +44,7 @@ class Wishes:
     strict: bool | None = None
     tags: str | None = None
     expose: str | None = None
+    usage_mode: str | None = None
     ignored: tuple[str, ...] = ()
 
 
@@ -155,6 +156,10 @@ TABLE: Final[Mapping[str, Wish]] = {
         _choice("final", "trace", "optimistic"),
         "what is shown of a technique at work: `final`, nothing; `trace`, what each of its calls "
         "writes; `optimistic`, its best answer so far",
+    ),
+    "usage-mode": Wish(
+        _choice("answer", "total"),
+        "what `usage` counts: `answer`, or `total`, all calls; `usage.lockgate` counts the other",
     ),
     "lambda": Wish(_amount, "the router's cost knob, 0 for quality", in_effect=False),
     "on-limit": Wish(

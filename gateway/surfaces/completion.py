@@ -234,8 +234,9 @@ def _warnings(ledger: Ledger) -> list[str]:
 
 
 def _summary(visit: _Visit) -> Summary:
-    ledger, plan = visit.ledger, visit.plan
+    ledger, plan, asked = visit.ledger, visit.plan, visit.asked
     assert plan is not None
+    assert asked is not None
     trailer: dict[str, Json] | None = None
     if plan.card is not None or _speaks_lockgate(visit) or len(ledger.rows) > 1:
         answered = ledger.answering or plan.model.target
@@ -251,7 +252,12 @@ def _summary(visit: _Visit) -> Summary:
             "warnings": _warnings(ledger),
         }
     return Summary(
-        ledger.usage(), len(ledger.rows), ledger.cost_usd(), ledger.cost_source(), trailer
+        usage=ledger.usage(),
+        calls=len(ledger.rows),
+        cost_usd=ledger.cost_usd(),
+        cost_source=ledger.cost_source(),
+        trailer=trailer,
+        total=asked.wishes.usage_mode == "total",
     )
 
 

@@ -36,7 +36,8 @@ class Summary:
 
     ``usage`` are the tokens of all sub-calls, ``trailer`` the object of the ``: lockgate`` comment,
     None when the client is to get the provider's bytes and nothing else. ``trace`` is what the
-    sub-calls wrote, for an answer that is not streamed and a client that wants to see it.
+    sub-calls wrote, for an answer that is not streamed and a client that wants to see it. With
+    ``total`` the client wants to be told the usage of all sub-calls first, not the answer's.
     """
 
     usage: Usage
@@ -45,6 +46,7 @@ class Summary:
     cost_source: str
     trailer: Mapping[str, Json] | None = None
     trace: Sequence[Traced] = ()
+    total: bool = False
 
 
 def told(piece: Traced) -> JsonObject:

@@ -215,3 +215,27 @@ def test_a_draft_that_a_chat_client_was_shown_does_not_go_upstream(
     assert DRAFT not in asked.raw.decode()
     if model == "oa-model":
         assert asked.body["messages"][1]["reasoning_content"] == THOUGHT
+
+
+@every_technique
+@every_model
+def test_usage_may_count_all_calls_in_both_sdks(scene: Scene, technique: str, model: str) -> None:
+    scene.upstream.chooses(answering(model))
+    headers = {**wishes(technique, "final"), "x-lockgate-usage-mode": "total"}
+
+    chat = scene.chat.chat.completions.create(model=model, messages=ASKED, extra_headers=headers)
+    message = scene.messages.messages.create(
+        model=model, max_tokens=99, messages=ASKED, extra_headers=headers
+    )
+    with scene.messages.messages.stream(
+        model=model, max_tokens=99, messages=ASKED, extra_headers=headers
+    ) as stream:
+        streamed_usage = stream.get_final_message().usage
+
+    assert chat.usage is not None
+    beside: Json = chat.usage.to_dict()["lockgate"]
+    assert chat.usage.completion_tokens == 4 * beside["calls"] > 4
+    assert beside["completion_tokens"] == 4
+    beside = message.usage.to_dict()["lockgate"]
+    assert message.usage.output_tokens == 4 * beside["calls"] > 4
+    assert streamed_usage.output_tokens == message.usage.output_tokens

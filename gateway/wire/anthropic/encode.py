@@ -7,7 +7,7 @@ from typing import Literal
 import orjson
 
 from gateway.wire.anthropic.failure import error_object
-from gateway.wire.anthropic.said import message_id, stop_reason, tool_id, totals, usage_object
+from gateway.wire.anthropic.said import message_id, reported, stop_reason, tool_id, usage_object
 from gateway.wire.dialect import Summary, told
 from gateway.wire.drafts import draft
 from pricing.usage import Usage
@@ -84,9 +84,7 @@ class MessageEncoder:
             trailer = _comment("lockgate", dict(summary.trailer))
         if self._relayed:
             return trailer + (self._finished.raw or _STOP)
-        usage = usage_object(self._usage or summary.usage)
-        if summary.trailer is not None:
-            usage["lockgate"] = totals(summary)
+        usage = reported(self._usage, summary)
         delta = {
             "stop_reason": stop_reason(self._finished.reason, refused=self._refused),
             "stop_sequence": self._finished.stop_sequence,

@@ -50,14 +50,18 @@ def usage_object(usage: Usage) -> JsonObject:
     return counts
 
 
-def totals(summary: Summary) -> JsonObject:
-    """Return what a whole run came to, for ``usage.lockgate``."""
-    return {
-        **usage_object(summary.usage),
-        "calls": summary.calls,
-        "cost_usd": summary.cost_usd,
-        "cost_source": summary.cost_source,
-    }
+def reported(usage: Usage | None, summary: Summary) -> JsonObject:
+    """Return the answer's own *usage*, with what the whole run came to beside it.
+
+    Where the client wants the total first, they change places.
+    """
+    told, beside = usage_object(usage or summary.usage), usage_object(summary.usage)
+    if summary.trailer is None:
+        return told
+    if summary.total:
+        told, beside = beside, told
+    counts = {"calls": summary.calls, "cost_usd": summary.cost_usd}
+    return {**told, "lockgate": {**beside, **counts, "cost_source": summary.cost_source}}
 
 
 def message_id(own: str, fallback: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from gateway.wire.anthropic.said import message_id, stop_reason, tool_id, totals, usage_object
+from gateway.wire.anthropic.said import message_id, reported, stop_reason, tool_id
 from gateway.wire.dialect import Summary, told
 from techniques.core.json import Json, JsonObject
 from techniques.core.reply import Reply
@@ -23,9 +23,6 @@ _DEEP = 200  # orjson reads what is nested deeper than it can write, about 250
 
 def message_body(reply: Reply, summary: Summary, model: str, fallback_id: str) -> bytes:
     """Return the JSON of the message that *reply* is; its ``content`` may be empty."""
-    usage = usage_object(reply.usage or summary.usage)
-    if summary.trailer is not None:
-        usage["lockgate"] = totals(summary)
     message: JsonObject = {
         "id": message_id(reply.id, fallback_id),
         "type": "message",
@@ -34,7 +31,7 @@ def message_body(reply: Reply, summary: Summary, model: str, fallback_id: str) -
         "content": [block for part in reply.parts if (block := _block(part)) is not None],
         "stop_reason": stop_reason(reply.finish_reason, refused=bool(reply.refusal)),
         "stop_sequence": reply.stop_sequence,
-        "usage": usage,
+        "usage": reported(reply.usage, summary),
     }
     if summary.trace:
         message["lockgate"] = {"trace": [told(piece) for piece in summary.trace]}

@@ -63,13 +63,14 @@ def usage_of(usage: Usage) -> JsonObject:
 
 
 def reported(usage: Usage | None, summary: Summary) -> JsonObject:
-    """Return the answer's own *usage*, with what the whole run came to beside it."""
-    said = usage_of(summary.usage if usage is None else usage)
-    if summary.trailer is not None:
-        said["lockgate"] = {
-            **usage_of(summary.usage),
-            "calls": summary.calls,
-            "cost_usd": summary.cost_usd,
-            "cost_source": summary.cost_source,
-        }
-    return said
+    """Return the answer's own *usage*, with what the whole run came to beside it.
+
+    Where the client wants the total first, they change places.
+    """
+    told, beside = usage_of(summary.usage if usage is None else usage), usage_of(summary.usage)
+    if summary.trailer is None:
+        return told
+    if summary.total:
+        told, beside = beside, told
+    counts = {"calls": summary.calls, "cost_usd": summary.cost_usd}
+    return {**told, "lockgate": {**beside, **counts, "cost_source": summary.cost_source}}

@@ -8,9 +8,10 @@ import orjson
 import pytest
 
 from gateway.wire.anthropic import AnthropicMessages
-from gateway.wire.dialect import Call, Dialect, Encoder
+from gateway.wire.dialect import Call, Dialect, Encoder, Summary
 from gateway.wire.drafts import draft, without_drafts
 from gateway.wire.openai_chat import OpenAIChat
+from pricing.usage import Usage
 from techniques.core.events import (
     Event,
     Finished,
@@ -22,6 +23,7 @@ from techniques.core.events import (
     ToolCallDelta,
     ToolCallStarted,
     Traced,
+    UsageReported,
 )
 from techniques.core.json import Json
 from techniques.core.reply import replied
@@ -193,3 +195,33 @@ def test_bytes_without_drafts_are_kept_as_they_came(dialect: Dialect) -> None:
     turn = {"role": "assistant", "content": "4", "reasoning_content": "Hm."}
 
     assert asked(dialect, turn).relay.raw is not None
+
+
+@every_dialect
+def test_the_answers_usage_and_the_runs_change_places(dialect: Dialect) -> None:
+    reply = replied("4", usage=Usage(7, 3))
+    run = Summary(Usage(70, 30), 5, "0.1", "operator", {"calls": 5})
+    counts = {"calls": 5, "cost_usd": "0.1", "cost_source": "operator"}
+
+    usual, swapped = [
+        orjson.loads(dialect.whole(asked(dialect), reply, summary))["usage"]
+        for summary in (run, replace(run, total=True))
+    ]
+    other = usual.pop("lockgate")
+
+    assert swapped.pop("lockgate") == {**usual, **counts}
+    assert {**swapped, **counts} == other
+    assert usual != swapped
+
+
+@every_dialect
+def test_a_stream_reports_the_usage_that_a_whole_answer_does(dialect: Dialect) -> None:
+    run = Summary(Usage(70, 30), 5, "0.1", "operator", {"calls": 5}, total=True)
+    call = asked(dialect, stream=True, stream_options={"include_usage": True})
+    out = dialect.encoder(call, "req_1", "fast")
+    for event in (UsageReported(Usage(7, 3)), TextDelta("4"), Finished()):
+        out.feed(event)
+
+    frame = next(line for line in out.end(run).split(b"\n") if b'"usage":' in line)
+    whole = orjson.loads(dialect.whole(call, replied("4", usage=Usage(7, 3)), run))
+    assert orjson.loads(frame.removeprefix(b"data: "))["usage"] == whole["usage"]
