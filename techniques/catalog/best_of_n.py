@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from techniques.core.channel import Channels
 from techniques.core.events import Event
-from techniques.core.registry import Traits, technique
+from techniques.core.registry import SELECTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
 from techniques.engines.select import Selecting, select
@@ -37,6 +37,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         typical="7.5",
         avoid="Answers can be compared exactly (a number, a letter): voting is cheaper and surer.",
         needs=("judge",),
+        modality=SELECTING,
     ),
 )
 def best_of_n(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:

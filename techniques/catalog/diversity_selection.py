@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from techniques.core.channel import Channels
 from techniques.core.events import Event
-from techniques.core.registry import Traits, technique
+from techniques.core.registry import SELECTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
 from techniques.engines.pool import of_many, without_others
@@ -54,6 +54,7 @@ class Selection(BaseModel, frozen=True, extra="forbid"):
         typical="2 for each model",
         avoid="One of the models is better than the others at everything: ask that one.",
         needs=("two models", "judge"),
+        modality=SELECTING,
     ),
 )
 def diversity_sc(task: Task[OncePerModel], channels: Channels) -> AsyncGenerator[Event, None]:
@@ -85,6 +86,7 @@ def diversity_sc(task: Task[OncePerModel], channels: Channels) -> AsyncGenerator
         typical="7.5",
         avoid="Answers can be compared exactly (a number, a letter): voting is cheaper and surer.",
         needs=("two models", "judge"),
+        modality=SELECTING,
     ),
 )
 def diversity_sc_N(  # noqa: N802 - the name is the interface

@@ -17,6 +17,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "deadline_reached": "The deadline ended the technique; the best answer so far is given.",
         "failover": "A model of the technique's pool failed, and the next one was asked.",
         "fallback": "The model failed, and this one of its fallbacks was asked.",
+        "fewer_choices": "There are fewer answers than `n` asks for: no more that differ, or a run "
+        "failed.",
         "field_dropped": "The provider has no such field, and it was left out.",
         "harq_ir_converged": "No more faults were found; whether it is good enough was not shown.",
         "harq_ir_plateau": "The last revisions changed next to nothing, and no more were made.",

@@ -2,7 +2,9 @@
 
 A well-formed stream is an optional ``Started``, any number of pieces, notes, warnings and usage
 reports, then exactly one ``Finished``. A reply that was never streamed takes the same form (see
-``reply.unfold``), so no code below the wire has a streaming and a non-streaming branch.
+``reply.unfold``), so no code below the wire has a streaming and a non-streaming branch. Further
+answers, where more than one is wanted, are such streams too, each event wrapped in a ``Choice``,
+and all of them come before the ``Finished``.
 
 Pieces of the answer stand in the order in which the model gave them. A run of deltas of one kind
 is one part; ``Signed`` closes the thinking before it, a ``ToolCallStarted`` opens a new call.
@@ -194,4 +196,18 @@ Piece: TypeAlias = (
 )
 """An event that carries some of the answer."""
 
-Event: TypeAlias = Started | Piece | UsageReported | Note | Warned | Provisional | Traced | Finished
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An *event* of a further answer, beside the one that the stream is about.
+
+    ``index`` counts from 1: the stream's own answer is choice 0.
+    """
+
+    index: int
+    event: Event
+
+
+Event: TypeAlias = (
+    Started | Piece | UsageReported | Note | Warned | Provisional | Traced | Choice | Finished
+)

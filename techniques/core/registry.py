@@ -33,7 +33,8 @@ class Modality:
     """What a technique does with requests that have something special.
 
     ``many`` is ``n`` above 1; ``logprobs`` those that the client wants to see; ``fixed`` a model
-    whose temperature cannot be set.
+    whose temperature cannot be set. With ``ranks`` the technique knows what comes after its
+    answer, and gives ``Task.choices`` answers that differ, if it has as many.
     """
 
     tools: Cell = "works"
@@ -42,10 +43,13 @@ class Modality:
     many: Cell = "plain"
     logprobs: Cell = "works"
     fixed: Cell = "works"
+    ranks: bool = False
 
 
-VOTING: Final = Modality(tools="votes", json="votes")
+VOTING: Final = Modality(tools="votes", json="votes", ranks=True)
 """Real answers are compared, and one of them is the answer."""
+SELECTING: Final = Modality(ranks=True)
+"""One of several real answers is the answer."""
 COMBINING: Final = Modality(tools="votes", json="checked", logprobs="plain")
 """An answer may be written from several; tool calls are voted on."""
 MENDING: Final = Modality(tools="first action", json="checked", logprobs="plain")

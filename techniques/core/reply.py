@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pricing.usage import Usage
 from techniques.core.errors import StreamBroken
 from techniques.core.events import (
     BlockAdded,
+    Choice,
     Event,
     Finished,
     FinishReason,
@@ -39,7 +40,10 @@ _CHUNK = re.compile(r".{1,160}(?:\s+|$)|.{1,160}", re.DOTALL)  # about 40 tokens
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A finished answer. ``logprobs`` is OpenAI's object for the whole text, if it was given."""
+    """A finished answer. ``logprobs`` is OpenAI's object for the whole text, if it was given.
+
+    ``others`` are further answers, where more than one was asked for.
+    """
 
     parts: tuple[Part, ...] = ()
     finish_reason: FinishReason = "stop"
@@ -49,6 +53,7 @@ class Reply:
     id: str = ""
     model: str = ""
     fingerprint: str = ""
+    others: tuple[Reply, ...] = ()
 
     @property
     def text(self) -> str:
@@ -70,6 +75,13 @@ class Reply:
         """The tool calls, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
+    @property
+    def used(self) -> Usage | None:
+        """The tokens of this answer and of the others, None if this one's are not known."""
+        if self.usage is None:
+            return None
+        return sum((other.usage for other in self.others if other.usage), self.usage)
+
 
 def replied(text: str, finish_reason: FinishReason = "stop", usage: Usage | None = None) -> Reply:
     """Return a reply that is only *text*."""
@@ -89,6 +101,7 @@ class Fold:
         self._usage: Usage | None = None
         self._started = Started()
         self._finished: Finished | None = None
+        self._others: dict[int, Fold] = {}
 
     def feed(self, event: Event) -> None:
         """Take *event* in; notes, warnings and relayed bytes are no part of a reply."""
@@ -115,11 +128,12 @@ class Fold:
         """Return what was collected.
 
         Raises:
-            StreamBroken: No ``Finished`` came.
+            StreamBroken: No ``Finished`` came, or none to another choice.
         """
         if self._finished is None:
             raise StreamBroken("The answer ended before the model finished.")
-        return self.so_far(self._finished)
+        others = tuple(other.reply() for _, other in sorted(self._others.items()))
+        return replace(self.so_far(self._finished), others=others)
 
     def so_far(self, finished: Finished | None = None) -> Reply:
         """Return what was collected up to now, as if it had *finished* so."""
@@ -149,6 +163,8 @@ class Fold:
                 self._started = event
             case Finished():
                 self._finished = event
+            case Choice():
+                self._others.setdefault(event.index, Fold()).feed(event.event)
             case _:
                 pass
 
@@ -220,6 +236,9 @@ def unfold(reply: Reply) -> Iterator[Event]:
             yield from _other(part)
     if reply.usage is not None:
         yield UsageReported(reply.usage)
+    for place, other in enumerate(reply.others, 1):
+        for event in unfold(other):
+            yield Choice(place, event)
     yield Finished(reply.finish_reason, reply.stop_sequence)
 
 

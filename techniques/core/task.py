@@ -87,6 +87,7 @@ class Task(Generic[OptionsT]):
 
     ``deadline`` is a time of ``anyio.current_time()`` by which the last sub-call must have ended,
     None if there is none: a technique hands it to ``fanout``, which then returns what it has.
+    ``choices`` is how many answers that differ are wanted, if the technique can name several.
     ``fence`` marks off text that is not to be obeyed; nobody who writes such text may know it, so
     it comes from no seed. ``sandbox`` runs code, None where the operator allows none.
     ``calibration`` is what was measured of the models.
@@ -97,6 +98,7 @@ class Task(Generic[OptionsT]):
     random: Random = field(default_factory=lambda: Random(0))
     allowance: Allowance = field(default_factory=Unlimited)
     deadline: float | None = None
+    choices: int = 1
     fence: str = "fence"
     sandbox: Sandbox | None = None
     calibration: Calibration = field(default_factory=Uncalibrated)

@@ -187,6 +187,10 @@ class Attempt:
         self.warn("refusal_kept", "A third or more of the draws declined.")
         return Note("refusals", tally(draws))
 
+    def beside(self, reply: Reply, others: Sequence[Reply]) -> Reply:
+        """Return *reply* with the first of *others* beside it, as many as the client wants."""
+        return replace(reply, others=tuple(others[: self.task.choices - 1]))
+
     def committed(self, reply: Reply) -> Iterator[Event]:
         """Yield what is still to say, then *reply* as the answer."""
         yield from self.warnings()

@@ -70,7 +70,7 @@ async def _select(attempt: Attempt, settings: Selecting) -> AsyncGenerator[Event
     reply = declined(draws)
     if reply is None:
         chosen = await contest.best()
-        reply = chosen.reply
+        reply = attempt.beside(chosen.reply, contest.others(chosen))
         yield Note("scores", contest.result(chosen))
     else:
         yield attempt.refused(draws)
@@ -137,6 +137,17 @@ class _Contest:
             return near[0] if side == "second" else ranked[0]
         return ranked[0]
 
+    def others(self, chosen: Candidate) -> list[Reply]:
+        """Return the replies that answer otherwise than the *chosen* one and each other."""
+        found = usable(self.drawing.draws, strict=self._attempt.checks.strict)
+        answers = {_answer(chosen)}
+        replies = []
+        for candidate in sorted(found, key=self._rank):
+            if _answer(candidate) not in answers:
+                answers.add(_answer(candidate))
+                replies.append(candidate.reply)
+        return replies
+
     def result(self, chosen: Candidate) -> dict[str, Json]:
         """Return what there is to report."""
         return {
@@ -161,3 +172,7 @@ class _Contest:
         high, low = self._score(best), self._score(other)
         alike = best.reply.parts == other.reply.parts
         return high is not None and low is not None and not alike and high - low < SCORE_NOISE
+
+
+def _answer(candidate: Candidate) -> str:
+    return candidate.key or repr(candidate.reply.parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -15,7 +15,7 @@ from techniques.engines.attempt import Attempt, progress
 from techniques.engines.drawing import Drawing
 from techniques.engines.single import collapsed
 from techniques.engines.weighing import SourceName, Weighing, source
-from techniques.parts.agree import Election, contenders, elect, labelled, lead, unsorted
+from techniques.parts.agree import Election, contenders, elect, labelled, lead, runners_up, unsorted
 from techniques.parts.candidates import Candidate, declined, failure, tally, usable
 from techniques.parts.cue import cue, cued, uncued
 from techniques.parts.keys import TEXT, keyed
@@ -83,7 +83,7 @@ async def _vote(attempt: Attempt, settings: Voting) -> AsyncGenerator[Event, Non
             yield progress("sorting", answers=len(voters))
             voters = await _sorted(attempt, voters)
         election = elect(voters, attempt.expected)
-        reply = ballot.shown(election)
+        reply = ballot.shown(election, voters)
         yield Note("votes", {**_result(election, ballot.drawing), **ballot.evidence(voters)})
     else:
         yield attempt.refused(draws)
@@ -173,11 +173,14 @@ class _Ballot:
             "weights": [round(one.weight, 4) for one in voters],
         }
 
-    def shown(self, election: Election) -> Reply:
-        """Return the chosen reply as the client is to see it."""
+    def shown(self, election: Election, voters: Sequence[Candidate]) -> Reply:
+        """Return the chosen reply as the client is to see it, with the others that it wants."""
         if not election.agreed:
             self._attempt.split()
-        return self._bare(election.chosen.reply)
+        others = runners_up(voters, election.chosen)
+        return self._attempt.beside(
+            self._bare(election.chosen.reply), [self._bare(other.reply) for other in others]
+        )
 
     def _bare(self, reply: Reply) -> Reply:
         return uncued(reply) if self._cued else reply

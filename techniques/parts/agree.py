@@ -117,6 +117,16 @@ def elect(voters: Sequence[Candidate], expected: Expected) -> Election:
     return Election(chosen, counts[0], counts, totals, agreed)
 
 
+def runners_up(candidates: Sequence[Candidate], chosen: Candidate) -> list[Candidate]:
+    """Return who stands for each of the other answers than the *chosen* one's, the best first."""
+    others = [
+        cluster.members
+        for cluster in clusters(candidates)
+        if all(member.place != chosen.place for member in cluster.members)
+    ]
+    return [representative(members) for members in others]
+
+
 def representative(members: Sequence[Candidate]) -> Candidate:
     """Return the member to show: best score, then surest of itself, then shortest, then first."""
     return min(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from itertools import groupby
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from pricing.usage import Usage
 from techniques.core.errors import StreamBroken
 from techniques.core.events import (
+    Choice,
     Event,
     Finished,
     Note,
@@ -217,3 +219,26 @@ def test_a_reply_tells_its_kinds_of_text_apart() -> None:
 
 def test_an_empty_reply_has_no_part() -> None:
     assert replied("").parts == ()
+
+
+def test_further_answers_stand_beside_the_first_and_count_with_it() -> None:
+    others = (replied("second", "length", Usage(2, 3)), Reply((ToolCall("1", "f", "{}"),)))
+    reply = replace(replied("first", usage=Usage(1, 1)), others=others)
+
+    assert folded(unfold(reply)) == reply
+    assert reply.text == "first"
+    assert reply.used == Usage(3, 4)
+    assert replace(reply, usage=None).used is None
+
+
+def test_further_answers_may_come_in_pieces_and_in_any_order() -> None:
+    second, third = unfold(replied("second")), unfold(replied("third"))
+    mixed: list[Event] = [Choice(2, next(third)), TextDelta("first"), Choice(1, next(second))]
+    mixed += [Choice(index, event) for index, rest in ((1, second), (2, third)) for event in rest]
+
+    assert [other.text for other in folded([*mixed, Finished()]).others] == ["second", "third"]
+
+
+def test_a_further_answer_without_an_end_is_broken_too() -> None:
+    with pytest.raises(StreamBroken):
+        folded([TextDelta("first"), Choice(1, TextDelta("half")), Finished()])
