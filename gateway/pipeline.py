@@ -11,6 +11,7 @@ from typing import Final
 
 import anyio
 
+from gateway.channels.choices import counted, repeated
 from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryPolicy
 from gateway.channels.settled import settled
@@ -19,16 +20,24 @@ from gateway.channels.traced import Trace, TracedChannel
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Ledger
+from gateway.planning.choices import choices_of
 from gateway.planning.plan import Plan, Planner
 from gateway.policy.keys import Caller
 from gateway.policy.wishes import PREFIX, Wishes
 from gateway.wire.dialect import Call
 from pricing.price import costlier
-from techniques.core.channel import Channel, Channels, EventStream, TechniqueChannel
+from techniques.core.channel import (
+    Channel,
+    Channels,
+    EventStream,
+    Technique,
+    TechniqueChannel,
+)
 from techniques.core.errors import DeadlinePassed, RequestRejected
 from techniques.core.events import Event, Warned
 from techniques.core.json import NOTHING
 from techniques.core.masks import masked
+from techniques.core.registry import Card
 from techniques.core.request import Request
 from techniques.core.task import Sandbox, Task, Unlimited
 
@@ -72,9 +81,13 @@ class Pipeline:
         if plan.card is None:
             return plan
         request = asked.call.relay.decode()
-        lost = masked(plan.card.traits.modality, request, plan.model.target.capabilities)
+        modality = plan.card.traits.modality
+        choices = choices_of(request, modality, asked.wishes.n_policy)
+        if choices > 1:
+            request = replace(request, sampling=replace(request.sampling, n=1))
+        lost = masked(modality, request, plan.model.target.capabilities)
         if lost is None:
-            return replace(plan, request=request)
+            return replace(plan, request=request, choices=choices)
         if plan.strict:
             message = f"{plan.technique} cannot keep what this request has: {lost}."
             raise RequestRejected(message, code="technique_masked", param=f"{PREFIX}technique")
@@ -140,15 +153,23 @@ class Pipeline:
             Random(self.random.getrandbits(64) if seed is None else seed),
             stack.allowance or Unlimited(),
             plan.deadline_s and anyio.current_time() + _for_calls(plan.deadline_s),
-            token_hex(8),
-            self.sandbox,
+            choices=plan.choices,
+            fence=token_hex(8),
+            sandbox=self.sandbox,
         )
-        run = rescued(plan.card.run) if plan.rescue else plan.card.run
-        if asked.wishes.expose != "optimistic":
-            run = settled(run)
+        run = _run(plan, plan.card, asked.wishes)
         if stack.trace is not None:
             return TracedChannel(run, task, channels, stack.trace)
         return TechniqueChannel(run, task, channels)
+
+
+def _run(plan: Plan, card: Card, wishes: Wishes) -> Technique:
+    """Return what carries *card* out, with what *plan* and *wishes* want around it."""
+    run = rescued(card.run) if plan.rescue else card.run
+    if plan.choices > 1:
+        again = repeated(run, plan.choices) if wishes.n_policy == "repeat" else run
+        run = counted(again, plan.choices)
+    return run if wishes.expose == "optimistic" else settled(run)
 
 
 def _in_full(plan: Plan, request: Request) -> Request:

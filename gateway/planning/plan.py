@@ -33,7 +33,8 @@ class Plan:
     ``card`` and ``options`` are None when no technique runs. ``models`` are the one that answers
     and its fallbacks, ``pool`` those a technique may draw from (the first is ``models[0]``).
     ``deadline_s`` is from the moment the request came in. ``why`` names what decided. ``request``
-    is the call's request in full, where planning had to read it.
+    is the call's request in full, where planning had to read it; ``choices`` is how many answers a
+    technique is to give to it, of which the request itself then says nothing.
     """
 
     models: tuple[Model, ...]
@@ -49,6 +50,7 @@ class Plan:
     why: str = "default"
     warnings: tuple[Warned, ...] = ()
     request: Request | None = None
+    choices: int = 1
 
     @property
     def technique(self) -> str:

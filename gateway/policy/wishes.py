@@ -45,6 +45,7 @@ class Wishes:
     tags: str | None = None
     expose: str | None = None
     usage_mode: str | None = None
+    n_policy: str | None = None
     ignored: tuple[str, ...] = ()
 
 
@@ -156,6 +157,11 @@ TABLE: Final[Mapping[str, Wish]] = {
         _choice("final", "trace", "optimistic"),
         "what is shown of a technique at work: `final`, nothing; `trace`, what each of its calls "
         "writes; `optimistic`, its best answer so far",
+    ),
+    "n-policy": Wish(
+        _choice("native", "rank", "repeat"),
+        "how a technique serves `n` above 1: `native`, not at all; `rank`, the best answers that "
+        "differ; `repeat`, by `n` runs",
     ),
     "usage-mode": Wish(
         _choice("answer", "total"),

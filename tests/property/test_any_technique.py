@@ -57,6 +57,7 @@ class Trouble:
         deadline_ms: How long the client waits.
         rescue: Whether a plain call follows where the technique fails.
         expose: What is shown of the technique at work.
+        times: How many answers are wanted, each by a run of its own.
     """
 
     faults: Mapping[int, Fault]
@@ -67,6 +68,7 @@ class Trouble:
     deadline_ms: int | None
     rescue: bool
     expose: str
+    times: int
 
 
 TROUBLES: Final = st.builds(
@@ -79,6 +81,7 @@ TROUBLES: Final = st.builds(
     deadline_ms=st.one_of(st.none(), st.integers(1, 20_000)),
     rescue=st.booleans(),
     expose=st.sampled_from(["final", "trace", "optimistic"]),
+    times=st.sampled_from([1, 1, 2]),
 )
 
 
@@ -126,7 +129,7 @@ def _pipeline(provider: Faulty) -> Pipeline:
 
 def _asked(technique: str, trouble: Trouble) -> Asked:
     body: dict[str, Json] = {"model": "sim-small", **SPECIAL[trouble.special].chat}
-    body |= {"stream": trouble.streamed, "seed": 5}
+    body |= {"stream": trouble.streamed, "seed": 5, "n": trouble.times}
     wishes = Wishes(
         technique=technique,
         channels=("sim-large",),
@@ -134,6 +137,7 @@ def _asked(technique: str, trouble: Trouble) -> Asked:
         deadline_ms=trouble.deadline_ms,
         on_error="fallback_baseline" if trouble.rescue else "raise",
         expose=trouble.expose,
+        n_policy="repeat",
     )
     return Asked(CHAT.decode(body, orjson.dumps(body)), OPEN, wishes)
 
@@ -150,7 +154,8 @@ def test_any_technique_in_any_trouble(technique: str, trouble: Trouble) -> None:
     assert len(rows) == len(provider.served)
     assert _bill(rows) == _log(provider)
     if ended.answer is not None:
-        _valid(ended.answer, technique, trouble)
+        for answer in (ended.answer, *ended.answer.others):
+            _valid(answer, technique, trouble)
     else:
         assert ended.error is not None or trouble.leaves_at < NEVER
 

@@ -27,6 +27,7 @@ SENSIBLE: dict[str, tuple[str, ...]] = {
     "fallbacks": ("sim-large", ",", "no-such-model"),
     "strict": ("0", "1", "maybe"),
     "expose": ("final", "trace", "optimistic", "all"),
+    "n-policy": ("native", "rank", "repeat", "many"),
     "usage-mode": ("answer", "total", "none"),
     "lambda": ("0", "1.5", "NaN"),
     "on-limit": ("hold", "reject"),

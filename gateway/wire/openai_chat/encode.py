@@ -11,6 +11,7 @@ from gateway.wire.openai_chat.failure import error_of
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError
 from techniques.core.events import (
+    Choice,
     Event,
     Finished,
     Note,
@@ -28,21 +29,31 @@ from techniques.core.events import (
 from techniques.core.json import Json, JsonObject
 
 _DONE = b"data: [DONE]\n\n"
-_OPEN = b',"choices":[{"index":0,"delta":'
 
 
 class ChunkEncoder:
-    """Writes ``chat.completion.chunk`` objects, or passes on a provider's own."""
+    """Writes ``chat.completion.chunk`` objects, or passes on a provider's own.
 
-    def __init__(self, call: Call, request_id: str, model: str) -> None:
+    Each further choice has an encoder of its own, with the *head* of the first and its *index*.
+
+    Attributes:
+        usage: The tokens of the choice, as far as they are known.
+    """
+
+    def __init__(
+        self, call: Call, request_id: str, model: str, *, index: int = 0, head: bytes = b""
+    ) -> None:
         self._call = call
         self._request_id = request_id
         self._model = model
         self._legacy = is_legacy(call)
         self._provided = ""
         self._fingerprint: str | None = None
-        self._head = b""
-        self._usage: Usage | None = None
+        self._head = head
+        self._open = b',"choices":[{"index":%d,"delta":' % index
+        self._begun = False
+        self._others: dict[int, ChunkEncoder] = {}
+        self.usage: Usage | None = None
         self._terminal = _DONE
         self._relayed = False
         self._silent: set[int] = set()  # calls without any arguments yet
@@ -70,7 +81,7 @@ class ChunkEncoder:
         """Return the usage chunk if it was asked for, the trailer and the terminal frame."""
         closing = b""
         if self._call.include_usage and not self._relayed:
-            usage = orjson.dumps(reported(self._usage, summary))
+            usage = orjson.dumps(reported(self._used(), summary))
             closing = self._start() + self._head + b',"choices":[],"usage":' + usage + b"}\n\n"
         if summary.trailer is not None:
             closing += b": lockgate " + orjson.dumps(dict(summary.trailer)) + b"\n\n"
@@ -87,12 +98,29 @@ class ChunkEncoder:
             case Started():
                 self._provided, self._fingerprint = event.id, event.fingerprint or None
             case UsageReported():
-                self._usage = event.usage
+                self.usage = event.usage
             case Finished():
                 return self._finish(event)
+            case Choice():
+                return self._choice(event)
             case _:
                 return self._aside(event)
         return b""
+
+    def _choice(self, choice: Choice) -> bytes:
+        start = self._start()
+        other = self._others.get(choice.index)
+        if other is None:
+            other = self._others[choice.index] = ChunkEncoder(
+                self._call, self._request_id, self._model, index=choice.index, head=self._head
+            )
+        return start + other.feed(choice.event)
+
+    def _used(self) -> Usage | None:
+        """Return the tokens of all choices, None if the first one's are not known."""
+        if self.usage is None:
+            return None
+        return sum((other.usage for other in self._others.values() if other.usage), self.usage)
 
     def _aside(self, event: Event) -> bytes:
         """Return what is told of an *event* that is no part of the answer."""
@@ -112,7 +140,7 @@ class ChunkEncoder:
             return b""
         empty = b"".join(self._arguments(index, "{}") for index in sorted(self._silent))
         reason = orjson.dumps(reason_of(event.reason, legacy=self._legacy))
-        return empty + self._start() + self._head + _OPEN + _closed(b"{}", b"null", reason)
+        return empty + self._start() + self._head + self._open + _closed(b"{}", b"null", reason)
 
     def _tool(self, event: ToolCallStarted | ToolCallDelta) -> bytes:
         if isinstance(event, ToolCallDelta):
@@ -133,14 +161,20 @@ class ChunkEncoder:
         return self._chunk({"tool_calls": [{"index": index, "function": function}]})
 
     def _chunk(self, delta: JsonObject, logprobs: Json = None) -> bytes:
-        start = b"" if self._head else self._start()
+        start = b"" if self._begun else self._start()
         told = b"null" if logprobs is None else orjson.dumps(logprobs)
-        return start + self._head + _OPEN + _closed(orjson.dumps(delta), told, b"null")
+        return start + self._head + self._open + _closed(orjson.dumps(delta), told, b"null")
 
     def _start(self) -> bytes:
         """Return the chunk that names the role, once; from then on every chunk has its head."""
-        if self._head:
+        if self._begun:
             return b""
+        self._begun = True
+        self._head = self._head or self._made_head()
+        role = orjson.dumps({"role": "assistant", "content": ""})
+        return self._head + self._open + _closed(role, b"null", b"null")
+
+    def _made_head(self) -> bytes:
         head = {
             "id": answer_id(self._provided, self._request_id),
             "object": "chat.completion.chunk",
@@ -148,9 +182,7 @@ class ChunkEncoder:
             "model": self._model,
             "system_fingerprint": self._fingerprint,
         }
-        self._head = b"data: " + orjson.dumps(head)[:-1]
-        role = orjson.dumps({"role": "assistant", "content": ""})
-        return self._head + _OPEN + _closed(role, b"null", b"null")
+        return b"data: " + orjson.dumps(head)[:-1]
 
 
 def _closed(delta: bytes, logprobs: bytes, reason: bytes) -> bytes:

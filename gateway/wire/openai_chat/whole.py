@@ -14,20 +14,15 @@ from techniques.core.request import ToolCall
 def whole(call: Call, reply: Reply, summary: Summary) -> bytes:
     """Return a ``chat.completion`` object as JSON."""
     legacy = is_legacy(call)
-    choice = {
-        "index": 0,
-        "message": _message(reply, legacy=legacy),
-        "logprobs": reply.logprobs,
-        "finish_reason": reason_of(reply.finish_reason, legacy=legacy),
-    }
+    replies = (reply, *reply.others)
     body: JsonObject = {
         "id": answer_id(reply.id, _request_id(summary)),
         "object": "chat.completion",
         "created": created(),
         "model": reply.model or call.model,
         "system_fingerprint": reply.fingerprint or None,
-        "choices": [choice],
-        "usage": reported(reply.usage, summary),
+        "choices": [_choice(one, index, legacy=legacy) for index, one in enumerate(replies)],
+        "usage": reported(reply.used, summary),
     }
     if summary.trace:
         body["lockgate"] = {"trace": [told(piece) for piece in summary.trace]}
@@ -37,6 +32,15 @@ def whole(call: Call, reply: Reply, summary: Summary) -> bytes:
 def _request_id(summary: Summary) -> str:
     named = (summary.trailer or {}).get("request_id")
     return named if isinstance(named, str) else ""
+
+
+def _choice(reply: Reply, index: int, *, legacy: bool) -> JsonObject:
+    return {
+        "index": index,
+        "message": _message(reply, legacy=legacy),
+        "logprobs": reply.logprobs,
+        "finish_reason": reason_of(reply.finish_reason, legacy=legacy),
+    }
 
 
 def _message(reply: Reply, *, legacy: bool) -> JsonObject:

@@ -27,6 +27,7 @@ GOOD: dict[str, tuple[str, Json, Json]] = {
     "tags": ("x y", "x y", "x y"),
     "expose": ("trace", "trace", "trace"),
     "usage-mode": ("total", "total", "total"),
+    "n-policy": ("rank", "rank", "rank"),
 }
 """For each wish in effect: a header's value, a body's value and what both mean."""
 
@@ -57,6 +58,7 @@ BAD: dict[str, list[Json]] = {
     "tags": ["", ["a"]],
     "expose": ["", "everything", None, ["trace"]],
     "usage-mode": ["", "sum", True, None],
+    "n-policy": ["", "passthrough", 2, None],
     "lambda": ["-1", "x", None],
     "on-limit": ["wait", 1],
     "max-wait-ms": ["-1", "x"],
@@ -92,7 +94,12 @@ def test_a_header_and_the_body_mean_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", GOOD)
 def test_a_header_wins_over_the_body(name: str) -> None:
     other = {"params": {}, "channels": ["z"], "fallbacks": ["z"], "strict": False}
-    words = {"on-error": "fallback_baseline", "expose": "final", "usage-mode": "answer"}
+    words = {
+        "on-error": "fallback_baseline",
+        "expose": "final",
+        "usage-mode": "answer",
+        "n-policy": "native",
+    }
     beneath = other.get(name, words.get(name, "9"))
 
     wishes = read({PREFIX + name: GOOD[name][0]}, {field(name): beneath})
