@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from techniques.core.channel import Member
-from techniques.core.events import Event, Note, Provisional
+from techniques.core.events import Event, Note
 from techniques.core.fanout import Asking
 from techniques.core.reply import Reply
 from techniques.engines.attempt import Attempt, progress
@@ -98,7 +98,8 @@ async def combined(
         for event in attempt.committed(best):
             yield event
         return
-    yield Provisional(best.text)
+    for event in attempt.improved(best):
+        yield event
     if settings.critique:
         yield progress("critique", drafts=len(voters))
     writing = await _writing(attempt, _answers(voters), (writer, best), settings)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from techniques.core.channel import Member
-from techniques.core.events import Event, Note, Provisional
+from techniques.core.events import Event, Note
 from techniques.core.request import Request
 from techniques.engines.attempt import Attempt, progress
 from techniques.engines.branching import Branch, drawn, uncombined
@@ -63,7 +63,8 @@ async def _synthesise(attempt: Attempt, settings: Synthesising) -> AsyncGenerato
         return
     yield Note("draws", tally(harvest.draws))
     if harvest.doubtful:
-        yield Provisional(harvest.line.without(harvest.candidates[0].reply).text)
+        for event in attempt.improved(harvest.line.without(harvest.candidates[0].reply)):
+            yield event
         yield progress("weighing", answers=len(harvest.candidates))
         await harvest.find()
     combining = replace(settings.combining, line=harvest.line)
