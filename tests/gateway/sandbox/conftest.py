@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gateway.sandbox import Limits, ProcessSandbox
 
-QUICK = Limits(seconds=0.5, memory=128 * 2**20, disk=2**20, kept=4096, flood=2**18)
+SMALL = Limits(seconds=20, memory=128 * 2**20, disk=2**20, kept=4096, flood=2**18)
+SHORT = replace(SMALL, seconds=0.5)
+"""For programs that never end; a busy machine may need longer to start one that shall."""
 
 
 @pytest.fixture
@@ -16,7 +20,7 @@ def anyio_backend() -> str:
 @pytest.fixture
 async def walled() -> ProcessSandbox:
     """Return a sandbox with walls, where the kernel puts any up."""
-    sandbox = ProcessSandbox(QUICK)
+    sandbox = ProcessSandbox(SMALL)
     probe = await sandbox.run("")
     if probe.ended == "unavailable":
         pytest.skip(f"this kernel puts up no walls: {probe.err}")
@@ -24,6 +28,12 @@ async def walled() -> ProcessSandbox:
 
 
 @pytest.fixture
+def impatient(walled: ProcessSandbox) -> ProcessSandbox:
+    """Return a sandbox with walls, and with little time."""
+    return ProcessSandbox(SHORT)
+
+
+@pytest.fixture
 def trusting() -> ProcessSandbox:
     """Return a sandbox without walls."""
-    return ProcessSandbox(QUICK, trusted=True)
+    return ProcessSandbox(SMALL, trusted=True)

@@ -49,13 +49,13 @@ while True:
             while True: pass
         count += 1
     except OSError:
-        print(count, flush=True)
-        while True: pass
+        print(count)
+        break
 """
     ran = await walled.run(program)
 
-    assert ran.ended == "timeout"
-    assert int(ran.out) <= 10
+    assert ran.ended == "ok"
+    assert 1 <= int(ran.out) <= 10
     assert await gone(name)
 
 
@@ -106,18 +106,18 @@ async def test_a_large_file_is_not_written(walled: ProcessSandbox) -> None:
 
 
 @pytest.mark.parametrize("program", ["while True: pass", "import time; time.sleep(60)"])
-async def test_a_program_without_end_is_ended(walled: ProcessSandbox, program: str) -> None:
-    assert (await walled.run(program)).ended == "timeout"
+async def test_a_program_without_end_is_ended(impatient: ProcessSandbox, program: str) -> None:
+    assert (await impatient.run(program)).ended == "timeout"
 
 
-async def test_who_will_not_hear_that_its_time_is_up_is_ended(walled: ProcessSandbox) -> None:
+async def test_who_will_not_hear_that_its_time_is_up_is_ended(impatient: ProcessSandbox) -> None:
     program = """
 import signal
 for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
     signal.signal(number, signal.SIG_IGN)
 while True: pass
 """
-    assert (await walled.run(program)).ended == "timeout"
+    assert (await impatient.run(program)).ended == "timeout"
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])

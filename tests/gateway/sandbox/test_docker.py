@@ -10,8 +10,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.sandbox import DockerSandbox
-from tests.gateway.sandbox.conftest import QUICK
+from gateway.sandbox import DockerSandbox, Limits
+from tests.gateway.sandbox.conftest import SHORT, SMALL
 
 SCRIPT = """#!/bin/sh
 echo "$@" >> {log}
@@ -28,8 +28,8 @@ class Docker:
     command: Path
     log: Path
 
-    def sandbox(self) -> DockerSandbox:
-        return DockerSandbox(QUICK, image="python:3", docker=str(self.command))
+    def sandbox(self, limits: Limits = SMALL) -> DockerSandbox:
+        return DockerSandbox(limits, image="python:3", docker=str(self.command))
 
     def calls(self) -> list[list[str]]:
         return [line.split() for line in self.log.read_text().splitlines() if line[0] != " "]
@@ -68,10 +68,10 @@ async def test_the_container_has_no_network_no_rights_and_little_of_everything(
         "--cap-drop ALL",
         "--security-opt no-new-privileges",
         "--user 65534:65534",
-        f"--memory {QUICK.memory} --memory-swap {QUICK.memory}",
+        f"--memory {SMALL.memory} --memory-swap {SMALL.memory}",
         "--pids-limit 10",
         "--pull never",
-        "--ulimit cpu=1:2",
+        "--ulimit cpu=20:21",
     ):
         assert wanted in words
 
@@ -91,7 +91,7 @@ async def test_a_container_that_goes_on_is_removed_by_its_name(
     docker: Docker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gateway.sandbox.docker._START_S", 0.2)
-    ran = await docker.sandbox().run("import time; time.sleep(60)")
+    ran = await docker.sandbox(SHORT).run("import time; time.sleep(60)")
 
     run, removed = docker.calls()
     assert ran.ended == "timeout"
@@ -115,12 +115,12 @@ async def test_who_gives_up_waiting_has_the_container_removed(docker: Docker) ->
 
 async def test_where_docker_cannot_run_it_the_program_was_not_run(tmp_path: Path) -> None:
     command = script(tmp_path, "#!/bin/sh\necho 'no such image' >&2\nexit 125")
-    ran = await DockerSandbox(QUICK, image="x", docker=str(command)).run("")
+    ran = await DockerSandbox(SMALL, image="x", docker=str(command)).run("")
 
     assert (ran.ended, ran.err) == ("unavailable", "no such image\n")
 
 
 async def test_where_there_is_no_docker_the_program_was_not_run(tmp_path: Path) -> None:
-    sandbox = DockerSandbox(QUICK, image="x", docker=str(tmp_path / "docker"))
+    sandbox = DockerSandbox(SMALL, image="x", docker=str(tmp_path / "docker"))
 
     assert (await sandbox.run("")).ended == "unavailable"

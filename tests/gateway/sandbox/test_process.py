@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from gateway.sandbox import ProcessSandbox, jail
-from tests.gateway.sandbox.conftest import QUICK
+from tests.gateway.sandbox.conftest import SMALL
 from tests.gateway.sandbox.test_attacks import NAMED, gone
 
 
@@ -59,7 +59,8 @@ print(subprocess.run([sys.executable, "-c", "print(7)"], capture_output=True, te
     assert (ran.ended, ran.out.split()) == ("ok", ["[6]", "7"])
 
 
-async def test_a_program_has_its_time(sandbox: ProcessSandbox) -> None:
+async def test_what_was_written_before_the_time_was_up_is_told() -> None:
+    sandbox = ProcessSandbox(replace(SMALL, seconds=3), trusted=True)
     ran = await sandbox.run("print('begun', flush=True)\nwhile True: pass")
 
     assert (ran.ended, ran.out) == ("timeout", "begun\n")
@@ -111,12 +112,12 @@ async def test_a_child_left_behind_does_not_hold_up_the_answer(sandbox: ProcessS
     ran = await sandbox.run(program)
 
     assert ran.ended == "ok"
-    assert anyio.current_time() - began < 5
+    assert anyio.current_time() - began < 15
     assert await gone(name)
 
 
 async def test_only_so_many_run_at_once() -> None:
-    sandbox = ProcessSandbox(QUICK, at_once=1, trusted=True)
+    sandbox = ProcessSandbox(SMALL, at_once=1, trusted=True)
     program = "import time; print(time.monotonic()); time.sleep(0.1); print(time.monotonic())"
     spans: list[tuple[float, ...]] = []
 
@@ -132,7 +133,7 @@ async def test_only_so_many_run_at_once() -> None:
 
 
 async def test_where_no_walls_can_be_put_up_nothing_is_run(tmp_path: Path) -> None:
-    sandbox = ProcessSandbox(replace(QUICK, files=0))
+    sandbox = ProcessSandbox(replace(SMALL, files=0))
     marker = tmp_path / "ran"
     ran = await sandbox.run(f"open({str(marker)!r}, 'w')")
 
@@ -146,7 +147,7 @@ async def test_an_interpreter_that_is_gone_makes_it_unavailable(
 ) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
 
-    assert (await ProcessSandbox(QUICK, trusted=True).run("")).ended == "unavailable"
+    assert (await ProcessSandbox(SMALL, trusted=True).run("")).ended == "unavailable"
 
 
 def test_the_script_that_puts_up_walls_stands_alone() -> None:
