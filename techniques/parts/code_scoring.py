@@ -5,9 +5,6 @@ For evaluation only: the tests here must never reach a model that is being evalu
 
 from __future__ import annotations
 
-import ast
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,12 +13,12 @@ from techniques.core.task import Sandbox
 from techniques.parts.growth import growth
 from techniques.parts.measuring import Workload, timing, timings
 from techniques.parts.programs import Suite, program_in, share, trial
+from techniques.parts.syntax import is_python
 
 UNVERIFIED: Final = 0.5
 """The score of a program that could not be run, for reports: it may be right."""
 
 _RIGHT_SHARE: Final = 0.7  # of the score of a program whose order of growth counts too
-_LONGEST: Final = 50_000  # characters; what is longer is not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,8 @@ class Runner:
         """
         passed = None if tests is None else await self.passed(reply, tests)
         if passed is None:
-            return UNVERIFIED if _is_program(program_in(reply)) else 0.0
+            program = program_in(reply)
+            return UNVERIFIED if program and all(map(is_python, program)) else 0.0
         return float(passed)
 
     async def complexity_score(
@@ -67,17 +65,3 @@ class Runner:
         ran = await self.sandbox.run(timing(program_in(reply), workload, self.token))
         found = growth(timings(ran, self.token))
         return _RIGHT_SHARE + (1 - _RIGHT_SHARE) * found.credit if found else _RIGHT_SHARE
-
-
-def _is_program(pieces: Sequence[str]) -> bool:
-    """Tell whether all of *pieces* can be read as Python."""
-    if not pieces or sum(map(len, pieces)) > _LONGEST:
-        return False
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an odd escape is not ours to warn of
-            for piece in pieces:
-                ast.parse(piece)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return False
-    return True

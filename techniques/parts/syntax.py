@@ -16,10 +16,10 @@ def parses(reply: Reply) -> bool:
     """Tell whether all that *reply* calls Python is Python; True where there is none."""
     fenced = (one for one in blocks(reply.text) if one.fenced)
     called = (one.text for one in fenced if one.language.lower() in PYTHON)
-    return all(map(_is_python, called))
+    return all(map(is_python, called))
 
 
-def _is_python(code: str) -> bool:
+def is_python(code: str) -> bool:
     """Tell whether *code* can be parsed. What is too long, or too deep to tell, is let pass."""
     if len(code) > _LONGEST:
         return True
