@@ -49,10 +49,10 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "thinking_dropped": "Reasoning of an earlier turn cannot be sent to this provider.",
         "thinking_off": "Off for this call: a tool turn came without its reasoning.",
         "tool_choice_relaxed": "The provider cannot think and be forced to a tool; it may choose.",
-        "verification_unusable": "What was to check the draft could not be read, and "
-        "changed nothing.",
         "trace_cut": "So much of what the calls wrote is not shown: the client read too slowly, or "
         "an answer that is not streamed has no room for more.",
+        "verification_unusable": "What was to check the draft could not be read, and "
+        "changed nothing.",
         "voter_unusable": "Meanings could not be compared; only answers of the same words agree.",
     }
 )
