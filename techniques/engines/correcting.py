@@ -28,6 +28,11 @@ class Correcting:
     strictness: Strictness
     temperature: float | None = None
 
+    @property
+    def calls(self) -> int:
+        """How many calls it takes, a judge's included: unjudged it would not be the safer text."""
+        return 3 if self.strictness == "full" else 1
+
 
 def correcting(
     attempt: Attempt,

@@ -12,6 +12,7 @@ from techniques.core.reply import Reply, replied
 from techniques.core.request import Request
 from techniques.engines.attempt import Attempt
 from techniques.engines.correcting import Correcting, correcting
+from techniques.engines.judging import preferred
 from techniques.engines.revising import with_text
 from techniques.engines.writing import Writing
 from techniques.parts.agree import clusters
@@ -94,17 +95,25 @@ class Codeword:
         parities = [*(word.reply for word in self.words[1:]), *map(replied, said)]
         conflicts = await self._conflicts(parities)
         if not conflicts:
-            return Decoded(self.main, "draft", len(said))
+            return self._kept(said)
         known = [self.main, *parities]
         how = Correcting(strictness, _TEMPERATURE)
         writing = correcting(self.attempt, self.author, conflicts, known, how=how)
+        in_place = self._in_place(conflicts, writing)
+        if in_place is not None:
+            passes = strictness != "full" or await self._prefers(in_place)
+            return Decoded(in_place, "patch", len(said)) if passes else self._kept(said)
+        payable = not self.attempt.prefilled and self.attempt.affords(how.calls)
+        return Decoded(writing, "writing", len(said)) if payable else self._kept(said)
+
+    def _kept(self, said: Sequence[str]) -> Decoded:
+        return Decoded(self.main, "draft", len(said))
+
+    def _in_place(self, conflicts: Sequence[Finding], writing: Writing) -> Reply | None:
+        """Return the answer with *conflicts* corrected and nothing else; None if that is no way."""
         text = patched(self.main.text, conflicts, self.attempt.expected.text)
-        in_place = None if text is None else with_text(self.main, text)
-        if in_place is not None and writing.guards.whole(in_place) is None:
-            return Decoded(in_place, "patch", len(said))
-        if self.attempt.prefilled or not self.attempt.affords(1):
-            return Decoded(self.main, "draft", len(said))
-        return Decoded(writing, "writing", len(said))
+        reply = None if text is None else with_text(self.main, text)
+        return None if reply is None or writing.guards.whole(reply) else reply
 
     async def _asked(self, questions: Sequence[Question], spare: int) -> list[str]:
         """Return what a critic says of the answer to *questions*, as far as it says anything.
@@ -121,6 +130,13 @@ class Codeword:
         outcomes = await attempt.ask(calls) if calls else []
         said = [one.text for one in outcomes if isinstance(one, Reply)]
         return [text for text in said if text.strip()]
+
+    async def _prefers(self, corrected: Reply) -> bool:
+        """Tell whether a judge who can be paid prefers it *corrected*, in both orders."""
+        attempt = self.attempt
+        return attempt.affords(2) and (
+            await preferred(attempt, self.main, corrected, "p0") == "second"
+        )
 
     async def _conflicts(self, parities: Sequence[Reply]) -> list[Finding]:
         """Return where *parities* contradict the answer; none where nobody can tell."""

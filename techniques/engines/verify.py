@@ -148,10 +148,10 @@ class _Checking:
         Where all that counts is one result, a judge must prefer it with the result corrected.
         """
         attempt = self._attempt
-        if self.done or not self._contradicted or not attempt.affords(1):
+        how = Correcting("full" if keyed(attempt.expected.text) else "cheap")
+        if self.done or not self._contradicted or not attempt.affords(how.calls):
             return None
         known = [self.draft, *(replied(fact.answer) for fact in self._facts)]
-        how = Correcting("full" if keyed(attempt.expected.text) else "cheap")
         return correcting(attempt, self._author, self._contradicted, known, how=how)
 
     def result(self) -> dict[str, Json]:

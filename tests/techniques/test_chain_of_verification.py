@@ -215,10 +215,17 @@ async def test_a_correction_that_breaks_off_after_some_of_it_was_seen_is_an_erro
 @pytest.mark.parametrize(("winners", "text"), [("21", "It is 42."), ("22", "It is 41.")])
 async def test_a_corrected_result_must_be_preferred_in_both_orders(winners: str, text: str) -> None:
     said = {"d0": "It is 41.", "v0": fact("It is 42."), "s0": "It is 42."}
-    sides = {f"p0{letter}": prefers(winner) for letter, winner in zip("ab", winners, strict=True)}
+    sides = {f"ps0{letter}": prefers(winner) for letter, winner in zip("ab", winners, strict=True)}
     played = await run(checked(**said, **sides, x0=compared(claim("41", "42"))), asks())
     assert played.text == text
     assert played.roles().count("judge") == 2
+
+
+async def test_a_corrected_result_that_no_judge_can_be_paid_for_is_not_taken() -> None:
+    said: dict[str, Answer] = {"d0": "It is 41.", "v0": fact("It is 42."), "s0": "It is 42."}
+    played = await run(checked(**said, x0=compared(claim("41", "42"))), asks(), cap=7)
+    assert played.text == "It is 41."
+    assert "cap_reached" in played.warnings
 
 
 async def test_the_draft_is_shown_early() -> None:

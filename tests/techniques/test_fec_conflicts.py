@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from techniques.core.json import Json
 from techniques.core.request import said
 from tests.techniques.parities import (
     DEEP,
@@ -66,13 +67,24 @@ async def test_a_writer_brings_in_no_number_of_its_own() -> None:
     assert (await run("fec_0.75", channel, SEA)).text == TWICE
 
 
-@pytest.mark.parametrize("winner", ["1", "2"])
-async def test_a_full_guard_asks_a_judge(winner: str) -> None:
-    other = "2" if winner == "1" else "1"
-    sides = {"p0a": prefers(winner), "p0b": prefers(other)}
-    channel = by_step(c0=TWICE, c1=DEEP, x0=syndrome(conflict()), s0=WHOLE, **sides)
+@pytest.mark.parametrize("main", [SALT, TWICE], ids=["in place", "anew"])
+@pytest.mark.parametrize(("sides", "better"), [("21", True), ("12", False), ("22", False)])
+async def test_a_full_guard_asks_a_judge(main: str, sides: str, better: Json) -> None:
+    orders = list(zip("ab", sides, strict=True))
+    said_so = {f"{unit}{order}": prefers(side) for unit in ("p0", "ps0") for order, side in orders}
+    channel = by_step(c0=main, c1=DEEP, x0=syndrome(conflict()), s0=WHOLE, **said_so)
     played = await run("fec_0.75", channel, SEA, guard="full")
-    assert played.text == (WHOLE if winner == "2" else TWICE)
+    assert played.text == (WHOLE if better else main)
+    assert played.roles().count("judge") == 2
+
+
+@pytest.mark.parametrize("main", [SALT, TWICE], ids=["in place", "anew"])
+async def test_under_a_full_guard_nothing_is_corrected_that_no_judge_can_be_paid_for(
+    main: str,
+) -> None:
+    channel = by_step(c0=main, c1=DEEP, x0=syndrome(conflict()), s0=WHOLE)
+    played = await run("fec_0.75", channel, SEA, guard="full", cap=4)
+    assert played.text == main
 
 
 @pytest.mark.parametrize(
