@@ -74,7 +74,7 @@ class SureRatio(BaseModel, frozen=True, extra="forbid"):
         family="diversity",
         source="Brennan 1959 (maximal-ratio combining); Jiang et al. 2023, arXiv:2306.02561 "
         "(fusing the answers of several models)",
-        worst="2 for each model, and 3",
+        worst="2 for each model, and 3; 3 for each with a judge that must be asked twice each time",
         typical="2 for each model, and 1",
         avoid="One of the models is better than the others at everything; or the answer must be "
         "some model's own words.",
