@@ -12,8 +12,17 @@ from techniques.core.events import Event
 from techniques.core.registry import SELECTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
-from techniques.engines.select import Selecting, select
-from techniques.parts.options import ExpectedImprovement, MostSamples, Pairwise, StopAt, Temperature
+from techniques.engines.contest import Terms
+from techniques.engines.select import select
+from techniques.engines.trial import suite_for
+from techniques.parts.options import (
+    ExpectedImprovement,
+    GivenTests,
+    MostSamples,
+    Pairwise,
+    StopAt,
+    Temperature,
+)
 
 _PRICE: Final = 2.0  # plain calls: a draw, and the judge's call
 
@@ -26,6 +35,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
     stop_at: StopAt = 0.90
     expected_improvement: ExpectedImprovement = True
     pairwise: Pairwise = True
+    tests: GivenTests = None
 
 
 @technique(
@@ -41,15 +51,17 @@ class Options(BaseModel, frozen=True, extra="forbid"):
     ),
 )
 def best_of_n(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:
-    """Draw several answers, have each one judged, and return the best."""
+    """Draw several answers, have each one judged or its program tested, and return the best."""
     options = task.options
+    attempt = begin(task, channels, "best_of_n")
     return select(
-        begin(task, channels, "best_of_n"),
-        Selecting(
+        attempt,
+        Terms(
             samples=options.num_samples,
             temperature=options.temperature,
             stop_at=options.stop_at,
             price=_PRICE if options.expected_improvement else None,
-            pairwise=options.pairwise,
+            tests=suite_for(attempt, options.tests, needed=False),
         ),
+        pairwise=options.pairwise,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncGenerator
 from typing import Final
 
@@ -13,8 +12,9 @@ from techniques.core.events import Event
 from techniques.core.registry import SELECTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
+from techniques.engines.contest import Terms
 from techniques.engines.pool import of_many, without_others
-from techniques.engines.select import Selecting, select
+from techniques.engines.select import select
 from techniques.parts.options import (
     ExpectedImprovement,
     MostModels,
@@ -65,15 +65,8 @@ def diversity_sc(task: Task[OncePerModel], channels: Channels) -> AsyncGenerator
         return without_others(attempt)
     return select(
         attempt,
-        Selecting(
-            samples=models,
-            temperature=None,
-            stop_at=math.inf,
-            price=None,
-            pairwise=task.options.pairwise,
-            everyone=True,
-            wave=models,
-        ),
+        Terms(samples=models, temperature=None, turns=0, first=models),
+        pairwise=task.options.pairwise,
     )
 
 
@@ -96,12 +89,12 @@ def diversity_sc_N(  # noqa: N802 - the name is the interface
     options = task.options
     return select(
         of_many(begin(task, channels, "diversity_sc_N")),
-        Selecting(
+        Terms(
             samples=options.num_samples,
             temperature=options.temperature,
             stop_at=options.stop_at,
             price=_PRICE if options.expected_improvement else None,
-            pairwise=options.pairwise,
-            everyone=True,
+            turns=0,
         ),
+        pairwise=options.pairwise,
     )

@@ -15,6 +15,7 @@ from techniques.engines.attempt import begin
 from techniques.engines.vote import Voting, vote
 from techniques.parts.options import (
     AnswerCue,
+    Pool,
     Sureness,
     Temperature,
     threshold,
@@ -34,9 +35,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         "beta", description="Stop when the majority is this sure (beta) or certain (exact)."
     )
     confidence: Sureness = 0.95
-    pool: Literal["primary", "all"] = Field(
-        "primary", description="Draw from the first model or from all in turn."
-    )
+    pool: Pool = "primary"
     answer_cue: AnswerCue = "auto"
 
 

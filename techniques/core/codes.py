@@ -35,6 +35,7 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "not_in_effect": "This wish is read, and not acted on in this version.",
         "one_model": "The technique is for several models, and `channels` names no second one.",
         "params_ignored": "Options came without a technique.",
+        "plan_unusable": "No ideas could be had or read; the draws were made without any.",
         "refusal_kept": "A good part of the draws declined, and one of them is the answer.",
         "self_judged": "No judge is configured; the answering model judged itself.",
         "stop_dropped": "Stop sequences that the provider does not take were left out.",
@@ -46,6 +47,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "technique_masked": "The request has something that the technique cannot keep (`n` > 1, "
         "token probabilities), or names no second model, and a plain call gave the answer.",
         "temperature_clamped": "The temperature was lowered to the most that the provider takes.",
+        "tests_failed": "No answer passed all tests; one that passed most of them is given.",
+        "tests_unused": "Tests could not be run, and a judge selected instead.",
         "thinking_dropped": "Reasoning of an earlier turn cannot be sent to this provider.",
         "thinking_off": "Off for this call: a tool turn came without its reasoning.",
         "tool_choice_relaxed": "The provider cannot think and be forced to a tool; it may choose.",

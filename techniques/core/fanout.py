@@ -16,6 +16,7 @@ from techniques.core.events import Event
 from techniques.core.groups import task_group
 from techniques.core.reply import Reply
 from techniques.core.request import Request
+from techniques.core.task import Ran, Sandbox
 
 Outcome: TypeAlias = Reply | GatewayError
 Heard: TypeAlias = Event | GatewayError
@@ -96,6 +97,25 @@ async def hearing(
         group.cancel_scope.cancel()
     if left is not None:
         raise left
+
+
+async def run_each(
+    sandbox: Sandbox, programs: Sequence[str], *, until: float | None = None
+) -> list[Ran | None]:
+    """Run all *programs* at once in *sandbox* and return what they did, in order.
+
+    None for one that still ran at time *until* (of ``anyio.current_time()``); it is stopped then.
+    """
+    runs: list[Ran | None] = [None] * len(programs)
+
+    async def run(place: int, program: str) -> None:
+        runs[place] = await sandbox.run(program)
+
+    with anyio.CancelScope(deadline=float("inf") if until is None else until):
+        async with task_group() as group:
+            for place, program in enumerate(programs):
+                group.start_soon(run, place, program)
+    return runs
 
 
 async def _hear(call: Asking, sender: MemoryObjectSendStream[Heard], until: float | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pricing.usage import Usage
@@ -236,10 +236,15 @@ def unfold(reply: Reply) -> Iterator[Event]:
             yield from _other(part)
     if reply.usage is not None:
         yield UsageReported(reply.usage)
-    for place, other in enumerate(reply.others, 1):
+    yield from choices(reply.others)
+    yield Finished(reply.finish_reason, reply.stop_sequence)
+
+
+def choices(others: Sequence[Reply]) -> Iterator[Event]:
+    """Yield what spells *others* as the further answers of a stream, before it ends."""
+    for place, other in enumerate(others, 1):
         for event in unfold(other):
             yield Choice(place, event)
-    yield Finished(reply.finish_reason, reply.stop_sequence)
 
 
 def _pieces(text: str, logprobs: Json) -> Iterator[Event]:

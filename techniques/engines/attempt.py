@@ -10,16 +10,25 @@ from typing import Any, TypeVar
 from techniques.core.channel import Channels, Member
 from techniques.core.errors import CapReached, DeadlinePassed
 from techniques.core.events import Event, Note, Provisional, Warned
-from techniques.core.fanout import Answered, Asking, Heard, Outcome, ask_each, asking, hearing
+from techniques.core.fanout import (
+    Answered,
+    Asking,
+    Heard,
+    Outcome,
+    ask_each,
+    asking,
+    hearing,
+    run_each,
+)
 from techniques.core.json import Json
 from techniques.core.reply import Reply, unfold
 from techniques.core.request import Request
-from techniques.core.task import Task
+from techniques.core.task import Ran, Task
 from techniques.parts.answers import Expected, expect
 from techniques.parts.aside import Aside
 from techniques.parts.candidates import Draw, sift, tally
 from techniques.parts.checks import Checks
-from techniques.parts.sampling import Spread
+from techniques.parts.sampling import Spread, Temperatures
 from techniques.parts.transcript import Fence, pictures
 
 OptionsT = TypeVar("OptionsT")
@@ -107,6 +116,18 @@ class Attempt:
         """Make *call* and hear of it as it comes; see ``fanout.hearing``."""
         return hearing(call, until=self.until)
 
+    async def run(self, programs: Sequence[str]) -> list[Ran | None]:
+        """Run *programs* in the sandbox, if there is one, and return what they did.
+
+        None for each that the deadline did not leave the time for.
+        """
+        if self.task.sandbox is None:
+            return [Ran("unavailable")] * len(programs)
+        runs = await run_each(self.task.sandbox, programs, until=self.until)
+        if None in runs:
+            self.out_of_time()
+        return runs
+
     def sift(self, place: int, outcome: Outcome) -> Draw:
         """Return the draw at *place* as a candidate or an erasure."""
         self.note_time(outcome)
@@ -114,7 +135,12 @@ class Attempt:
 
     def note_time(self, outcome: Outcome | Heard) -> None:
         """Remember if *outcome* says that the deadline has come."""
-        if isinstance(outcome, DeadlinePassed) and not self.late:
+        if isinstance(outcome, DeadlinePassed):
+            self.out_of_time()
+
+    def out_of_time(self) -> None:
+        """Remember, and tell, that the deadline has come."""
+        if not self.late:
             self.late = True
             self.warn("deadline_reached", "The best answer so far is given.")
 
@@ -124,14 +150,21 @@ class Attempt:
         if warned not in self._warned:
             self._warned.append(warned)
 
-    def spread(self, temperature: float | None) -> Spread:
+    def spread(self, temperature: Temperatures) -> Spread:
         """Return what makes the draws of this attempt differ."""
         return Spread(self.technique, self.seed, temperature)
 
-    def drawer(self, place: int, *, everyone: bool) -> Member:
-        """Return who draws at *place*: the first model, or *everyone* of the pool in turn."""
+    def drawer(self, place: int, *, everyone: bool, after: int = 0) -> Member:
+        """Return who draws at *place*: the first model, or *everyone* of the pool in turn.
+
+        With *after* the first model draws so often before the others take turns.
+        """
         pool = self.channels.pool
-        return pool[place % len(pool)] if everyone else self.channels.primary
+        if not everyone or place < after or len(pool) == 1:
+            return self.channels.primary
+        if after:
+            return pool[1 + (place - after) % (len(pool) - 1)]
+        return pool[place % len(pool)]
 
     def aside(self, member: Member, step: str) -> Aside:
         """Return the technique's own question number *step*, to *member*."""

@@ -17,6 +17,7 @@ from techniques.engines.writing import Writing, written
 from techniques.parts.agree import (
     closest,
     clusters,
+    comparable,
     contenders,
     elect,
     representative,
@@ -27,7 +28,6 @@ from techniques.parts.agree import (
 from techniques.parts.candidates import Candidate
 from techniques.parts.cue import NO_LINE, LastLine
 from techniques.parts.guards import Guards, Strictness, majority
-from techniques.parts.keys import keyed
 from techniques.parts.remarks import read_remarks, remarks_request
 from techniques.parts.synthesis import Brief, Intent, begun, synthesis_request
 from techniques.parts.transcript import pictures
@@ -111,10 +111,8 @@ async def combined(
 
 def _why(attempt: Attempt, voters: Sequence[Candidate], settings: Combining) -> Why | None:
     """Return why one of *voters* is the answer, None if one is to be written."""
-    answers, kind = _answers(voters), attempt.expected.text
-    compared = (
-        bool(voters[0].reply.tool_calls) or keyed(kind) or (kind == "json" and not settings.json)
-    )
+    answers = _answers(voters)
+    compared = comparable(voters, attempt.expected, json=not settings.json)
     if not answers or (compared and len(voters) > 1):
         return "vote"
     if len(answers) == 1:

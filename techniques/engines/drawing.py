@@ -11,8 +11,11 @@ from techniques.core.fanout import Asking, Outcome
 from techniques.core.reply import Reply
 from techniques.core.request import Request
 from techniques.engines.attempt import Attempt
+from techniques.parts.agree import lead
 from techniques.parts.candidates import Candidate, Draw, Erasure
+from techniques.parts.keys import TEXT, keyed
 from techniques.parts.sampling import Spread
+from techniques.parts.stopping import Lead
 
 
 @dataclass(slots=True)
@@ -24,7 +27,8 @@ class Drawing:
         request: What is asked each time.
         spread: What differs between the draws.
         most: The most draws that may be made.
-        everyone: Go round all models of the pool instead of asking only the first.
+        drawer: Tells who draws at a place.
+        patience: How many draws in a row may be lost before no more are made; None for any.
         fit: Makes the request of a draw ready for the model that is asked.
         read: Makes a reply, and the place of its draw, ready for being looked at.
         asked: How many draws were begun; those cut off as not needed any more are among them.
@@ -35,7 +39,8 @@ class Drawing:
     request: Request
     spread: Spread
     most: int
-    everyone: bool = False
+    drawer: Callable[[int], Member]
+    patience: int | None = None
     fit: Callable[[Request, Member], Request] = lambda request, _member: request
     read: Callable[[int, Reply], Reply] = lambda _place, reply: reply
     asked: int = 0
@@ -50,7 +55,18 @@ class Drawing:
     @property
     def left(self) -> int:
         """How many draws may still be begun."""
-        return 0 if self._hopeless() else self.most - self.asked
+        return 0 if self._hopeless() or self._unlucky() else self.most - self.asked
+
+    def lead(self, known: Sequence[Candidate]) -> Lead:
+        """Return how a vote among the *known* candidates stands.
+
+        Draws that are still running, or of which too little is known, count as still to come.
+        """
+        candidates, expected = self.candidates, self.attempt.expected
+        worded = any((one.key or "").startswith(TEXT) for one in candidates)
+        levels = worded or expected.kind == "tool" or not keyed(expected.text)
+        done = len(self.draws) - len(candidates) + len(known)
+        return lead(known, self.most - done, levels=levels)
 
     async def wave(self, count: int, decided: Callable[[], bool]) -> Sequence[Draw]:
         """Make *count* more draws at once and return how they ended.
@@ -68,7 +84,7 @@ class Drawing:
         return self.draws[before:]
 
     def _call(self, place: int) -> Asking:
-        member = self.attempt.drawer(place, everyone=self.everyone)
+        member = self.drawer(place)
         return Asking(member, self.spread.draw(self.fit(self.request, member), member, place))
 
     def _draw(self, place: int, outcome: Outcome) -> Draw:
@@ -76,10 +92,17 @@ class Drawing:
         return self.attempt.sift(place, read)
 
     def _hopeless(self) -> bool:
-        """Whether all draws so far failed in a way that asking again does not mend."""
-        return bool(self.draws) and all(
+        """Whether all draws so far, and not just one, failed in a way that does not pass."""
+        return len(self.draws) > 1 and all(
             isinstance(draw, Erasure)
             and isinstance(draw.error, UpstreamFailed)
             and not draw.error.retryable
             for draw in self.draws
         )
+
+    def _unlucky(self) -> bool:
+        """Whether the last draws, by place, were all lost, and there were enough of them."""
+        if self.patience is None or len(self.draws) < self.patience:
+            return False
+        last = sorted(self.draws, key=lambda draw: draw.place)[-self.patience :]
+        return all(isinstance(draw, Erasure) for draw in last)

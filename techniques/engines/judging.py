@@ -18,6 +18,7 @@ from techniques.parts.judge import (
     read_score,
     verdict_request,
 )
+from techniques.parts.picking import pick_request, read_pick
 
 
 async def scored(attempt: Attempt, candidates: Sequence[Candidate], unit: str) -> list[Candidate]:
@@ -63,6 +64,30 @@ async def preferred(attempt: Attempt, first: Reply, second: Reply, step: str) ->
     return agreed(as_given, swapped)
 
 
+async def picked(attempt: Attempt, order: Sequence[Candidate]) -> Candidate | None:
+    """Return the one of *order*, best random, that the judge picks when it sees all of them.
+
+    It sees them in that order and in the opposite one. Where its picks differ it compares these two
+    side by side, and a tie goes to the one drawn first. None if neither pick could be read.
+    """
+    judge = attempt.judge()
+    orders = (order, order[::-1])
+    calls = [
+        Asking(judge, pick_request(attempt.aside(judge, step), [one.reply for one in shown]))
+        for step, shown in zip(("g0", "g1"), orders, strict=True)
+    ]
+    outcomes = await attempt.ask(calls)
+    picks = [_pick(outcome, shown) for outcome, shown in zip(outcomes, orders, strict=True)]
+    if None in picks:
+        attempt.warn("judge_unparsable", "g0" if picks[0] is None else "g1")
+    found = {one.place: one for one in picks if one is not None}
+    if len(found) < 2 or not attempt.affords(2):
+        return found[min(found)] if found else None
+    first, second = found[min(found)], found[max(found)]
+    side = await preferred(attempt, first.reply, second.reply, "p0")
+    return second if side == "second" else first
+
+
 def _check(attempt: Attempt, judge: Member, candidate: Candidate, unit: str) -> Asking:
     aside = attempt.aside(judge, f"{unit}{candidate.place}")
     return Asking(judge, verdict_request(aside, candidate.reply))
@@ -74,3 +99,8 @@ def _score(outcome: Outcome) -> float | None:
 
 def _side(outcome: Outcome) -> Side | None:
     return read_preference(outcome.text) if isinstance(outcome, Reply) else None
+
+
+def _pick(outcome: Outcome, order: Sequence[Candidate]) -> Candidate | None:
+    index = read_pick(outcome.text, len(order)) if isinstance(outcome, Reply) else None
+    return None if index is None else order[index]

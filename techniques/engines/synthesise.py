@@ -14,7 +14,7 @@ from techniques.engines.attempt import Attempt, progress
 from techniques.engines.branching import Branch, drawn, uncombined
 from techniques.engines.combining import Combining, combined
 from techniques.engines.single import collapsed
-from techniques.engines.weighing import SourceName, Weighing, source
+from techniques.engines.weighing import SourceName, weighing_by
 from techniques.parts.agree import unanimous
 from techniques.parts.candidates import Candidate, Draw, tally
 from techniques.parts.cue import LastLine, cue
@@ -89,12 +89,7 @@ class _Harvest:
         self.draws: list[Draw] = []
         self._attempt = attempt
         self._evidence = settings.evidence
-        self._weighing = Weighing(
-            source(attempt, settings.evidence, self._drawer),
-            settings.rule,
-            scores=settings.evidence == "judge",
-            drawer=self._drawer if settings.evidence == "response_probability" else None,
-        )
+        self._weighing = weighing_by(attempt, settings.evidence, self._drawer, settings.rule)
 
     @property
     def candidates(self) -> list[Candidate]:

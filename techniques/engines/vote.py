@@ -14,11 +14,10 @@ from techniques.core.reply import Reply
 from techniques.engines.attempt import Attempt, progress
 from techniques.engines.drawing import Drawing
 from techniques.engines.single import collapsed
-from techniques.engines.weighing import SourceName, Weighing, source
-from techniques.parts.agree import Election, contenders, elect, labelled, lead, runners_up, unsorted
+from techniques.engines.weighing import SourceName, weighing_by
+from techniques.parts.agree import Election, contenders, elect, labelled, runners_up, unsorted
 from techniques.parts.candidates import Candidate, declined, failure, tally, usable
 from techniques.parts.cue import cue, cued, uncued
-from techniques.parts.keys import TEXT, keyed
 from techniques.parts.labels import labels_request, read_labels
 from techniques.parts.stopping import FIRST_WAVE, Lead, next_wave, share_interval
 from techniques.parts.weights import COUNT, Rule
@@ -81,7 +80,7 @@ async def _vote(attempt: Attempt, settings: Voting) -> AsyncGenerator[Event, Non
         voters = ballot.voters()
         if unsorted(voters):
             yield progress("sorting", answers=len(voters))
-            voters = await _sorted(attempt, voters)
+            voters = await sorted_by_meaning(attempt, voters)
         election = elect(voters, attempt.expected)
         reply = ballot.shown(election, voters)
         yield Note("votes", {**_result(election, ballot.drawing), **ballot.evidence(voters)})
@@ -101,34 +100,20 @@ class _Ballot:
         self._settings = settings
         self._cued = asks is not None
         drawer = partial(attempt.drawer, everyone=settings.everyone)
-        self.weighing = Weighing(
-            source(attempt, settings.evidence, drawer),
-            settings.rule,
-            scores=settings.evidence == "judge",
-            drawer=drawer if settings.evidence == "response_probability" else None,
-        )
+        self.weighing = weighing_by(attempt, settings.evidence, drawer, settings.rule)
         self.drawing = Drawing(
             attempt,
             request,
             attempt.spread(settings.temperature),
             settings.samples,
-            settings.everyone,
-            self.weighing.source.fit,
-            self.weighing.read,
+            drawer,
+            fit=self.weighing.source.fit,
+            read=self.weighing.read,
         )
 
     def lead(self) -> Lead:
-        """Return how the vote stands.
-
-        Draws that are still running, or not weighed yet, count as still to come.
-        """
-        candidates = self.drawing.candidates
-        expected = self._attempt.expected
-        worded = any((one.key or "").startswith(TEXT) for one in candidates)
-        levels = worded or expected.kind == "tool" or not keyed(expected.text)
-        known = self.weighing.known(candidates)
-        done = len(self.drawing.draws) - len(candidates) + len(known)
-        return lead(known, self._settings.samples - done, levels=levels)
+        """Return how the vote stands."""
+        return self.drawing.lead(self.weighing.known(self.drawing.candidates))
 
     def standing(self) -> Reply | None:
         """Return what would be answered if the vote ended now, None if nothing would."""
@@ -186,7 +171,7 @@ class _Ballot:
         return uncued(reply) if self._cued else reply
 
 
-async def _sorted(attempt: Attempt, candidates: list[Candidate]) -> list[Candidate]:
+async def sorted_by_meaning(attempt: Attempt, candidates: list[Candidate]) -> list[Candidate]:
     """Return *candidates* keyed by what they conclude, as the model sees it.
 
     If it cannot say, they keep their keys: then only answers of the same words agree.

@@ -22,7 +22,7 @@ from techniques.parts.confidence import (
     token_sureness,
 )
 from techniques.parts.cue import cued
-from techniques.parts.weights import Rule, weights
+from techniques.parts.weights import COUNT, Rule, weights
 
 SourceName: TypeAlias = Literal["none", "judge", "verbal_100", "response_probability", "p_true"]
 Confidence: TypeAlias = Literal["verbal_100", "response_probability", "p_true"]
@@ -105,18 +105,8 @@ class Weighing:
         """Return *candidates* with their weights, and with what is known of them."""
         return self._weighed(candidates, self.rule)
 
-    def _weighed(self, candidates: Sequence[Candidate], rule: Rule) -> list[Candidate]:
-        if rule.name == "count":
-            return list(candidates)
-        evidence = [self.evidence.get(one.place) for one in candidates]
-        answers = len({one.key for one in candidates if one.key is not None})
-        weighing = weights(self._comparable(candidates), rule, answers)
-        pairs = zip(candidates, evidence, weighing, strict=True)
-        if self.scores:
-            return [replace(one, score=value, weight=weight) for one, value, weight in pairs]
-        return [replace(one, sureness=value, weight=weight) for one, value, weight in pairs]
-
-    def _comparable(self, candidates: Sequence[Candidate]) -> list[float | None]:
+    def levels(self, candidates: Sequence[Candidate]) -> list[float | None]:
+        """Return what is known of each of *candidates*, differences between models taken out."""
         evidence = [self.evidence.get(one.place) for one in candidates]
         if self.drawer is None:
             return evidence
@@ -127,6 +117,17 @@ class Weighing:
         }
         level = levelled(told, {place: self.drawer(place).id for place in told})
         return [level.get(one.place) for one in candidates]
+
+    def _weighed(self, candidates: Sequence[Candidate], rule: Rule) -> list[Candidate]:
+        if not self.tells(candidates):
+            return list(candidates)
+        evidence = [self.evidence.get(one.place) for one in candidates]
+        answers = len({one.key for one in candidates if one.key is not None})
+        weighing = weights(self.levels(candidates), rule, answers)
+        pairs = zip(candidates, evidence, weighing, strict=True)
+        if self.scores:
+            return [replace(one, score=value, weight=weight) for one, value, weight in pairs]
+        return [replace(one, sureness=value, weight=weight) for one, value, weight in pairs]
 
 
 def confidence_source(
@@ -145,6 +146,18 @@ def confidence_source(
     elif wanted not in {used, "auto"}:
         attempt.warn("confidence_source_changed", f"{wanted} -> {used}")
     return used
+
+
+def weighing_by(
+    attempt: Attempt, evidence: SourceName, drawer: Callable[[int], Member], rule: Rule = COUNT
+) -> Weighing:
+    """Return what lets votes weigh by *evidence*; *drawer* tells who draws at a place."""
+    return Weighing(
+        source(attempt, evidence, drawer),
+        rule,
+        scores=evidence == "judge",
+        drawer=drawer if evidence == "response_probability" else None,
+    )
 
 
 def source(attempt: Attempt, name: SourceName, drawer: Callable[[int], Member]) -> Source:

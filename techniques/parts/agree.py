@@ -13,7 +13,7 @@ from techniques.core.reply import Reply
 from techniques.parts.answers import Expected
 from techniques.parts.candidates import Candidate
 from techniques.parts.decisions import agreement, alike, names_of
-from techniques.parts.keys import TEXT
+from techniques.parts.keys import TEXT, keyed
 from techniques.parts.stopping import Lead
 
 REFUSAL: Final = "refusal"
@@ -97,6 +97,16 @@ def contenders(candidates: Sequence[Candidate]) -> list[Candidate]:
     for candidate in acting:
         by_names[names_of(candidate.reply.tool_calls)].append(candidate)
     return min(by_names.values(), key=_standing)
+
+
+def comparable(voters: Sequence[Candidate], expected: Expected, *, json: bool = True) -> bool:
+    """Tell whether it can be read off *voters*, however few, if two of them agree.
+
+    Of JSON only its decisions can; without *json* its prose is to count, too.
+    """
+    if any(voter.reply.tool_calls for voter in voters[:1]):
+        return True
+    return keyed(expected.text) or (json and expected.text == "json")
 
 
 def elect(voters: Sequence[Candidate], expected: Expected) -> Election:

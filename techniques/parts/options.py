@@ -73,6 +73,19 @@ JsonSynthesis: TypeAlias = Annotated[
     bool,
     Field(description="JSON may be written anew too, if it keeps its form; else it is voted on."),
 ]
+Pool: TypeAlias = Annotated[
+    Literal["primary", "all"],
+    Field(description="Draw from the first model or from all in turn."),
+]
+GivenTests: TypeAlias = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=100_000,
+        description="Python that tests the program in an answer: statements that assert, or "
+        "functions named `test...`. Unset: the examples (`>>>`) and `assert` lines in the request.",
+    ),
+]
 SoftmaxTemperature: TypeAlias = Annotated[
     float | None,
     Field(

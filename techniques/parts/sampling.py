@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from techniques.core.channel import Member
 from techniques.core.masks import takes_temperature
 from techniques.core.request import Request
+
+Temperatures: TypeAlias = float | tuple[float, ...] | None
+"""That of all draws but the first, or those of them in turn; None for the client's own."""
 
 _SEED_BITS: Final = 31  # the most that every provider takes as a positive number
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What makes the draws of one run differ; without a temperature that stays the client's."""
+    """What makes the draws of one run differ; without a temperature that stays the client's.
+
+    Of several temperatures each further draw takes the next, and all others the last.
+    """
 
     technique: str
     seed: int
-    temperature: float | None
+    temperature: Temperatures
 
     def draw(self, request: Request, member: Member, place: int) -> Request:
         """Return *request* as draw *place* for *member*.
@@ -28,12 +34,18 @@ class Spread:
         can while it thinks, keeps its own.
         """
         sampling = request.sampling
-        spreads = place > 0 and self.temperature is not None
+        temperature = self._at(place) if place > 0 else None
+        spreads = temperature is not None
         if spreads and takes_temperature(member.capabilities, request.thinking):
-            sampling = replace(sampling, temperature=self.temperature)
+            sampling = replace(sampling, temperature=temperature)
         if place > 0 and member.capabilities.seed:
             sampling = replace(sampling, seed=seed_of(self.seed, self.technique, place))
         return replace(request, sampling=sampling, stream=False, role="candidate", step=f"c{place}")
+
+    def _at(self, place: int) -> float | None:
+        if isinstance(self.temperature, tuple):
+            return self.temperature[min(place, len(self.temperature)) - 1]
+        return self.temperature
 
 
 def seed_of(seed: int, technique: str, place: int) -> int:

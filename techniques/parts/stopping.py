@@ -11,6 +11,8 @@ from typing import Final
 FIRST_WAVE: Final = 3
 SCORE_NOISE: Final = 0.06
 """Standard deviation of one judge's score of one text, until it is measured."""
+SURENESS_SPREAD: Final = 0.03
+"""The least that draws for one question are taken to differ in how likely their tokens are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,9 @@ def expected_gain(scores: Sequence[float], noise: float = SCORE_NOISE) -> float:
     return spread * (density - above * beyond)
 
 
-def enough(scores: Sequence[float], stop_at: float, price: float | None) -> bool:
+def enough(
+    scores: Sequence[float], stop_at: float, price: float | None, noise: float = SCORE_NOISE
+) -> bool:
     """Tell whether the best of *scores* will do.
 
     It reaches *stop_at*, or one more draw is expected to gain less than a hundredth of *price*,
@@ -92,7 +96,7 @@ def enough(scores: Sequence[float], stop_at: float, price: float | None) -> bool
     """
     if scores and max(scores) >= stop_at:
         return True
-    return price is not None and 100 * expected_gain(scores) < price
+    return price is not None and 100 * expected_gain(scores, noise) < price
 
 
 def share_interval(votes: int, of: int) -> tuple[float, float]:

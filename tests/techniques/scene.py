@@ -153,6 +153,31 @@ def prefers(winner: str) -> str:
     return json.dumps({"winner": winner, "reason": "It is right."})
 
 
+def picks(number: int) -> str:
+    return json.dumps({"reason": "It is right.", "best": number})
+
+
+def judging(by_answer: dict[str, Answer], winner: str = "tie") -> Callable[[Request], Answer]:
+    """Judge each answer as *by_answer* says by its text, and pairs by *winner*'s text.
+
+    What stands for the text "" goes for all that are not named before it.
+    """
+
+    def judge(request: Request) -> Answer:
+        assert request.role == "judge"
+        text = shown(request)
+        if "answer 2>>" in text:
+            first, second = (f"answer {place}>>\n{winner}\n" in text for place in (1, 2))
+            return prefers("1" if first else "2" if second else "tie")
+        return next(
+            said
+            for answer, said in by_answer.items()
+            if not answer or f"answer>>\n{answer}\n" in text
+        )
+
+    return judge
+
+
 def faults(*issues: dict[str, str], decision: str = "continue") -> str:
     return json.dumps({"decision": decision, "issues": list(issues)})
 
@@ -187,13 +212,26 @@ CLAIM = {
 def sensible(request: Request) -> Answer:
     """A fair answer in the form that each role asks for."""
     said_so: dict[str, Answer] = {
-        "judge": prefers("tie") if "answer 2>>" in shown(request) else marks("n06", "n07", "n08"),
+        "judge": verdict(request),
         "critique": faults(fault("", f"Say more about {request.step}.", "missing")),
         "voter": json.dumps({"labels": [1, 1]}),
-        "plan": json.dumps({"questions": ["How much is 6 * 7?", "How much is 7 * 6?"]}),
+        "plan": json.dumps(
+            {
+                "questions": ["How much is 6 * 7?", "How much is 7 * 6?"],
+                "ideas": ["Sort them.", "Count them.", "Ask around."],
+            }
+        ),
         "verification": json.dumps({"known": True, "answer": "The result is 42."}),
         "crosscheck": json.dumps({"claims": [CLAIM]}),
         "refine": f"The result after all, {request.step}: 42",
     }
     plain = f"Worked out by {request.step}, the result is 42.\n\nFinal answer: 42"
     return said_so.get(request.role, plain)
+
+
+def verdict(request: Request) -> str:
+    """A fair verdict in the form that a judge is asked for."""
+    text = shown(request)
+    if '"best":' in text:
+        return picks(1)
+    return prefers("tie") if "answer 2>>" in text else marks("n06", "n07", "n08")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import anyio
@@ -14,7 +13,8 @@ from techniques.core.json import Json
 from techniques.core.reply import replied
 from techniques.core.request import Image, Message, Request, Text, Tool
 from techniques.engines.attempt import begin
-from techniques.engines.select import Selecting, select
+from techniques.engines.contest import Terms
+from techniques.engines.select import select
 from techniques.engines.vote import Voting, vote
 from techniques.testing import Line, ScriptedChannel
 from tests.techniques.scene import (
@@ -26,9 +26,9 @@ from tests.techniques.scene import (
     calls,
     channels,
     draws,
+    judging,
     marks,
     play,
-    prefers,
     scripted,
     shown,
     with_judge,
@@ -41,20 +41,6 @@ DOWN = UpstreamFailed("down", "server", retryable=True)
 async def run(channel: ScriptedChannel, request: Request = HI, **options: Json) -> Played:
     setting = Setting(Options(**{"num_samples": 2, **options}))
     return await play(best_of_n, with_judge(channel), request, setting)
-
-
-def judging(by_answer: dict[str, Answer], winner: str = "tie") -> Callable[[Request], Answer]:
-    """Judge each answer as *by_answer* says by its text, and pairs by *winner*'s text."""
-
-    def judge(request: Request) -> Answer:
-        assert request.role == "judge"
-        text = shown(request)
-        if "answer 2>>" in text:
-            first, second = (f"answer {place}>>\n{winner}\n" in text for place in (1, 2))
-            return prefers("1" if first else "2" if second else "tie")
-        return next(said for answer, said in by_answer.items() if f"answer>>\n{answer}\n" in text)
-
-    return judge
 
 
 @pytest.mark.parametrize("first", ["choiceless", ""])
@@ -236,7 +222,7 @@ async def test_a_single_sample_is_a_plain_call(engine: str) -> None:
         attempt = begin(task, models, engine)
         if engine == "vote":
             return vote(attempt, Voting(samples=1, temperature=0.7, threshold=None))
-        return select(attempt, Selecting(samples=1, temperature=0.7, stop_at=0.9))
+        return select(attempt, Terms(samples=1, temperature=0.7, stop_at=0.9))
 
     played = await play(technique, channels(channel), HI, Setting(Options()))
     assert [replace(one, step="0", model="m") for one in played.asked] == [HI]

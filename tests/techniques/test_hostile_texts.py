@@ -19,6 +19,7 @@ from techniques.parts.cue import uncued
 from techniques.parts.keys import key_of
 from techniques.parts.novelty import Known
 from techniques.parts.passages import Passages
+from techniques.parts.programs import program_in, suite_in
 
 QUESTIONS: Final = {
     "number": "How many is 17 * 23?",
@@ -48,6 +49,10 @@ HOSTILE: Final = {
     "cue and marks": ("Final answer:", "*", "x\nx"),
     "confidence and blanks": ("Confidence:", " ", "x"),
     "confidence and marks": ("x\nConfidence:", "* ", "9"),
+    "fences": ("", "```\n~~~\n", ""),
+    "fences and blanks": ("", "```" + " " * 9, "x"),
+    "examples": ("", ">>> ", ""),
+    "assertions": ("", "assert not ", ""),
     "cues": ("", "\nFinal answer:   ", "x"),
 }
 GUARDED: Final = HOSTILE | {
@@ -78,6 +83,8 @@ def test_no_text_keeps_a_reader_busy(
     key_of(replied(text), expected)
     uncued(replied(text))
     spoken(replied(text))
+    program_in(replied(text))
+    suite_in(Request("", (said("user", text),)))
     assert time.thread_time() - began < SECONDS
 
 

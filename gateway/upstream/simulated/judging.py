@@ -117,6 +117,14 @@ def _preference(case: Case) -> JsonObject:
     return {"winner": winner, "reason": "Its result is the more likely one."}
 
 
+def _pick(case: Case) -> JsonObject:
+    numbers = range(1, len(case.answers) + 1)
+    right = [number for number in numbers if case.right(case.answers[number - 1])]
+    wrong = [number for number in numbers if number not in right]
+    wanted = (wrong or right) if case.errs else (right or wrong)
+    return {"reason": "Its result holds.", "best": case.dice.pick("which", wanted)}
+
+
 def _critique(case: Case) -> JsonObject:
     answer = case.answers[0]
     problem = solving.solve(case.question)
@@ -146,6 +154,7 @@ def _labels(case: Case) -> JsonObject:
 _ROLES: Final[dict[str, Callable[[Case], JsonObject]]] = {
     "n04": _checklist,
     "winner": _preference,
+    "best": _pick,
     "issues": _critique,
     "labels": _labels,
     "consistent": verifying.syndrome,

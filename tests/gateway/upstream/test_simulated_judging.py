@@ -12,7 +12,7 @@ from techniques.core.channel import Member
 from techniques.core.json import JsonObject
 from techniques.core.reply import Reply
 from techniques.core.request import Request, Text, said
-from techniques.parts import critique, judge, labels
+from techniques.parts import critique, judge, labels, picking
 from techniques.parts.aside import Aside
 from techniques.parts.candidates import Candidate
 from techniques.parts.mending import worth_mending
@@ -67,6 +67,18 @@ async def test_the_better_answer_wins_as_often_as_stated_wherever_it_stands() ->
         request = judge.preference_request(aside(fence), *pair)
         side = judge.read_preference(await told(transport, request))
         right += side == ("first" if place % 2 else "second")
+
+    assert right / DRAWS == pytest.approx(1 - MODELS["sim-large"].judge_error_rate, abs=0.09)
+
+
+async def test_a_right_answer_among_many_is_picked_as_often_as_stated() -> None:
+    transport = SimulatedTransport(Simulation(seed=1))
+    right = 0
+
+    for place, fence in enumerate(fences()):
+        order = [RIGHT if at == place % 4 else WRONG for at in range(4)]
+        request = picking.pick_request(aside(fence), order)
+        right += picking.read_pick(await told(transport, request), 4) == place % 4
 
     assert right / DRAWS == pytest.approx(1 - MODELS["sim-large"].judge_error_rate, abs=0.09)
 

@@ -6,9 +6,18 @@ import pytest
 from techniques.core.channel import Member
 from techniques.core.errors import DeadlinePassed, UpstreamFailed
 from techniques.core.events import Started, TextDelta
-from techniques.core.fanout import Answered, Asking, ask_by, ask_each, asking, hearing
+from techniques.core.fanout import (
+    Answered,
+    Asking,
+    ask_by,
+    ask_each,
+    asking,
+    hearing,
+    run_each,
+)
 from techniques.core.reply import Reply, replied
 from techniques.core.request import Request
+from techniques.core.task import Ran
 from techniques.testing import Line, ScriptedChannel
 
 
@@ -156,3 +165,27 @@ async def test_a_call_is_not_heard_past_the_deadline() -> None:
     assert [type(event) for event in told] == [DeadlinePassed]
     assert anyio.current_time() == until
     assert channel.open_calls == 0
+
+
+class Sleeping:
+    """Runs a program of seconds for so long."""
+
+    async def run(self, program: str) -> Ran:
+        await anyio.sleep(float(program))
+        return Ran("ok", program)
+
+
+async def test_programs_run_at_once_and_are_told_in_order() -> None:
+    began = anyio.current_time()
+
+    runs = await run_each(Sleeping(), ["3", "1"])
+
+    assert runs == [Ran("ok", "3"), Ran("ok", "1")]
+    assert anyio.current_time() - began == 3
+
+
+async def test_a_program_that_takes_too_long_is_stopped() -> None:
+    began = anyio.current_time()
+
+    assert await run_each(Sleeping(), ["3", "1"], until=began + 2) == [None, Ran("ok", "1")]
+    assert anyio.current_time() - began == 2
