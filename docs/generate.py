@@ -17,7 +17,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
-from docs import failures
+from docs import failures, thinking
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import ServerConfig, UpstreamConfig
 from gateway.metering.meters.prometheus import PrometheusMeter
@@ -202,6 +202,18 @@ def _settings() -> Iterator[tuple[str, str]]:
             yield f"`{section}.{name}`", f"`{plain(field.default)}`"
 
 
+def thinking_styles() -> str:
+    """Return what is sent in each style of asking for thinking."""
+    head = ("style", "taken by", "off", "on", "3,000 tokens", "effort high")
+    return _table(head, thinking.styles())
+
+
+def thinking_families() -> str:
+    """Return which models think, and how each is told."""
+    head = ("models", "style at home", "efforts", "kept from thinking by", "takes a temperature")
+    return _table(head, thinking.families())
+
+
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "headers": headers,
     "headers-without-effect": headers_without_effect,
@@ -215,6 +227,9 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "broken-stream": broken_stream,
     "simulation": simulation,
     "settings": settings,
+    "thinking-styles": thinking_styles,
+    "thinking-families": thinking_families,
+    "thinking-hosts": thinking.hosts,
 }
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from gateway.config import Config, Secrets
+from gateway.policy.targets import target_of
 from gateway.upstream.addresses import is_private
 from techniques import catalog
 from techniques.core.json import Json
@@ -35,9 +36,30 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
         lines.append(
             "reliability.sandbox.trusted: programs that models wrote can do what the gateway can"
         )
+    lines += _thinking(config)
     if secrets.admin_token is None:
         lines.append("LOCKGATE_ADMIN_TOKEN is not set: the admin routes are closed")
     return lines
+
+
+def _thinking(config: Config) -> Iterator[str]:
+    """Yield what becomes of thinking where it is not as one might expect."""
+    thinks = {
+        row.name: target_of(row, config.providers[row.provider], row.model or row.name).thinks
+        for row in config.models
+    }
+    for row in config.models:
+        asked = row.thinking is not None and row.thinking.enabled is True
+        if asked and thinks[row.name].known and not thinks[row.name].able:
+            yield f"models.{row.name}.thinking: this model does not think"
+    silent = [row.name for row in config.models if row.thinking is None]
+    resting = [name for name in silent if thinks[name].able and thinks[name].off]
+    if resting:
+        yield (
+            f"thinking is off for {', '.join(resting)} in calls that the gateway writes "
+            "(techniques, another dialect) and nobody asks for it; relayed calls are left as they "
+            "are. `thinking` of a model says otherwise"
+        )
 
 
 def _empty(config: Config) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 from prometheus_client import CollectorRegistry
@@ -14,7 +15,7 @@ from pydantic import SecretStr
 from gateway.channels.retrying import RetryPolicy
 from gateway.config import CapsConfig, Config, ModelConfig, ProviderConfig, Secrets
 from gateway.config.sandbox import SandboxConfig
-from gateway.config.schema import KeyConfig, ThinkingConfig
+from gateway.config.schema import KeyConfig
 from gateway.metering.caps import Caps
 from gateway.metering.meters.log import log_requests
 from gateway.metering.meters.prometheus import PrometheusMeter
@@ -24,12 +25,13 @@ from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
 from gateway.policy.keys import Caller, KeyRing, OpenDoor
 from gateway.policy.models import Catalogue, Model
+from gateway.policy.targets import target_of
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
 from gateway.surfaces.completion import Front
 from gateway.upstream import provider, providers
 from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.pool import Endpoint, PooledTransport
-from gateway.upstream.provider import Provider, Target
+from gateway.upstream.provider import Provider
 from gateway.upstream.simulated.settings import MODELS as SIMULATED
 from gateway.upstream.simulated.settings import Simulation
 from gateway.upstream.simulated.transport import SimulatedTransport
@@ -37,9 +39,7 @@ from gateway.upstream.transport import Transport
 from pricing.price import PICO, Price, per_million
 from router_service.engine import Engine
 from techniques import catalog
-from techniques.core.capabilities import Capabilities
 from techniques.core.registry import Card, load
-from techniques.core.request import ThinkingWish
 from techniques.core.task import Sandbox
 
 _log = structlog.get_logger()
@@ -130,46 +130,16 @@ def _model(
     transports: Mapping[str, Transport],
 ) -> Model:
     account = config.providers[row.provider]
-    target = Target(
-        name=row.name,
-        provider=row.provider,
-        model=row.model or row.name,
-        capabilities=_capabilities(row, account.dialect),
-        thinking=_thinking(row.thinking),
-        split_thinking=row.think_tags == "split",
-    )
+    target = target_of(row, account, row.model or row.name)
     patience = Patience(config.upstream.first_byte_s, config.upstream.idle_s)
     return Model(
         HttpChannel(transports[row.provider], dialects[account.dialect], target, patience),
         price=_price(row, account),
         fallbacks=row.fallbacks,
         hedge_after_s=row.hedge_after_s,
+        called=partial(target_of, row, account),
         simulated=account.simulated is not None,
     )
-
-
-def _capabilities(row: ModelConfig, dialect: str) -> Capabilities:
-    stated = row.capabilities.model_dump(exclude={"reasoning"})
-    if row.capabilities.reasoning:
-        stated |= {"temperature": False, "max_completion_tokens": True}
-    unstated = "logprobs" not in row.capabilities.model_fields_set
-    if unstated and (row.capabilities.reasoning or dialect == "anthropic"):
-        stated |= {"logprobs": False}
-    return Capabilities(**stated)
-
-
-def _thinking(stated: str | ThinkingConfig | None) -> ThinkingWish | None:
-    match stated:
-        case None | "auto":
-            return None
-        case "off" | "on":
-            return ThinkingWish(stated)
-        case str():
-            return ThinkingWish(effort=stated)
-        case _:
-            return ThinkingWish(
-                "on" if stated.enabled else "off", stated.budget_tokens, stated.effort
-            )
 
 
 def _price(row: ModelConfig, account: ProviderConfig) -> Price | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter
 from types import TracebackType
@@ -65,6 +66,7 @@ class _Metered:
         "counted",
         "first_s",
         "outcome",
+        "thought",
         "usage",
     )
 
@@ -79,6 +81,7 @@ class _Metered:
         self.usage: Usage | None = None
         self.counted = False
         self.characters = 0
+        self.thought = 0  # characters of reasoning, as far as it is told apart
         self.begun = False
         self.first_s: float | None = None
         self.outcome = ""
@@ -134,6 +137,8 @@ class _Metered:
             case TextDelta() | ThinkingDelta() | RefusalDelta():
                 self.begun = True
                 self.characters += len(event.text)
+                if isinstance(event, ThinkingDelta):
+                    self.thought += len(event.text)
             case ToolCallDelta():
                 self.begun = True
                 self.characters += len(event.arguments)
@@ -156,6 +161,10 @@ class _Metered:
         ledger, target, price = self._channel.ledger, self._channel.target, self._channel.price
         outcome = self.outcome or _CANCELLED[ledger.client_left]
         usage, estimated = _usage(self._request, self, outcome)
+        guessed = bool(self.thought) and not usage.reasoning_tokens
+        if guessed:
+            reasoning = estimate.reasoning_tokens(self.thought, usage)
+            usage = replace(usage, reasoning_tokens=reasoning)
         ledger.record(
             CallFinished(
                 model=target.name,
@@ -170,6 +179,7 @@ class _Metered:
                 started_at=self._started_at,
                 seconds=perf_counter() - self._started,
                 first_s=self.first_s,
+                reasoning_estimated=guessed,
             )
         )
 

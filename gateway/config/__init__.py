@@ -8,13 +8,11 @@ from gateway.config.load import (
     load,
     secrets,
 )
+from gateway.config.models import CapabilityConfig, ModelConfig, PriceConfig
 from gateway.config.schema import (
-    CapabilityConfig,
     CapsConfig,
     Config,
     KeyConfig,
-    ModelConfig,
-    PriceConfig,
     ProviderConfig,
     SimulatedConfig,
     UpstreamConfig,

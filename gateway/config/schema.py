@@ -6,15 +6,16 @@ Sections that this version reads but does not act on yet say so in ``Config.with
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr, model_validator
 
+from gateway.config.models import ModelConfig, Rate
 from gateway.config.names import means_any, serves, twice
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.section import Section
-from gateway.config.values import Seconds, Size, Word
+from gateway.config.thinking import Style, unfit
+from gateway.config.values import Seconds, Size
 
 
 class ServerConfig(Section):
@@ -78,6 +79,7 @@ class ProviderConfig(Section):
 
     ``api_key`` is written ``${NAME}`` or ``file:PATH``; so is a header that carries a credential
     (``Bearer ${NAME}``). Addresses in private ranges are refused unless ``allow_private``.
+    ``thinking_style`` is that of its models which do not say their own.
     """
 
     dialect: Literal["openai_chat", "anthropic"]
@@ -85,6 +87,7 @@ class ProviderConfig(Section):
     api_key: SecretStr | None = None
     allow_private: bool = False
     headers: Mapping[str, str] = {}
+    thinking_style: Style | None = None
     limits: LimitsConfig = LimitsConfig()
     simulated: SimulatedConfig | None = None
 
@@ -93,73 +96,6 @@ class ProviderConfig(Section):
         if (self.simulated is None) == (not self.base_url):
             raise ValueError("give either base_url or simulated")
         return self
-
-
-Rate = Annotated[Decimal, Field(ge=0)]
-
-
-class PriceConfig(Section):
-    """US dollars per million tokens; ``per_request`` and ``image`` each."""
-
-    input: Rate
-    output: Rate
-    cache_read: Rate | None = None
-    cache_write: Rate | None = None
-    cache_write_1h: Rate | None = None
-    reasoning: Rate | None = None
-    audio_input: Rate | None = None
-    audio_output: Rate | None = None
-    image: Rate | None = None
-    per_request: Rate | None = None
-
-
-class CapabilityConfig(Section):
-    """What a model can do; see ``techniques.core.capabilities``.
-
-    ``reasoning`` stands for a model that takes no temperature and wants
-    ``max_completion_tokens``.
-    """
-
-    tools: bool = True
-    vision: bool = True
-    json_schema: bool = True
-    logprobs: bool = True
-    seed: bool = True
-    temperature: bool = True
-    max_completion_tokens: bool = False
-    developer_role: bool = True
-    many_systems: bool = True
-    stream_usage: bool = True
-    n: bool = True
-    context: int | None = Field(None, gt=0)
-    reasoning: bool = False
-
-
-class ThinkingConfig(Section):
-    """How much a model reasons when the caller says nothing of it."""
-
-    enabled: bool = True
-    budget_tokens: int | None = Field(None, gt=0)
-    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
-
-
-class ModelConfig(Section):
-    """A model that callers can name. A name ending in ``*`` serves every name that begins so.
-
-    ``model`` is the provider's own name, the same if absent. ``think_tags: split`` takes reasoning
-    between ``<think>`` tags out of the text. A call that has not begun after ``hedge_after_s`` is
-    sent a second time.
-    """
-
-    name: str = Field(min_length=1)
-    provider: str
-    model: str | None = None
-    fallbacks: tuple[str, ...] = ()
-    thinking: Word | ThinkingConfig | None = None
-    think_tags: Literal["keep", "split"] = "keep"
-    price: PriceConfig | None = None
-    capabilities: CapabilityConfig = CapabilityConfig()
-    hedge_after_s: Seconds | None = Field(None, gt=0)
 
 
 class CapsConfig(Section):
@@ -273,10 +209,22 @@ def _unknown_names(config: Config) -> Iterator[str]:
     for path, name in _model_references(config):
         if not serves(models, name):
             yield f"{path}: there is no model {name!r}"
+    yield from _unfit_styles(config)
     yield from _unknown_to_keys(config, models)
     names = [key.name for key in config.keys]
     if len(set(names)) < len(names) or len({key.hash for key in config.keys}) < len(names):
         yield "keys: two have the same name or hash"
+
+
+def _unfit_styles(config: Config) -> Iterator[str]:
+    rows = [
+        (f"providers.{name}", row.thinking_style, name) for name, row in config.providers.items()
+    ]
+    rows += [(f"models.{row.name}", row.thinking_style, row.provider) for row in config.models]
+    for path, style, provider in rows:
+        account = config.providers.get(provider)
+        if account is not None and (why := unfit(style, account.dialect)):
+            yield f"{path}.thinking_style: {why}"
 
 
 def _unknown_to_keys(config: Config, models: set[str]) -> Iterator[str]:

@@ -41,6 +41,3 @@ Size = Annotated[int, BeforeValidator(_size)]
 
 Seconds = Annotated[float, BeforeValidator(_duration)]
 """A time in seconds; written ``90``, ``1.5s``, ``250ms`` or ``1h``."""
-
-Word = Annotated[str, BeforeValidator(worded)]
-"""A word that may be ``on`` or ``off``."""

@@ -37,6 +37,11 @@ def output_tokens(characters: int, request: Request) -> int:
     return tokens if allowed is None else min(tokens, allowed)
 
 
+def reasoning_tokens(characters: int, usage: Usage) -> int:
+    """Return about how many tokens of *usage*'s output were *characters* of reasoning."""
+    return min(-(-characters // _CHARACTERS_PER_TOKEN), usage.output_tokens)
+
+
 def cost_of(request: Request, price: Price | None) -> int:
     """Return about what *request* will cost, in picodollars; 0 if the price is not known.
 

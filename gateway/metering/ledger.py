@@ -18,8 +18,9 @@ class CallFinished(NamedTuple):
     """One sub-call, however it ended: a row of the bill.
 
     ``outcome`` is ``ok``, ``truncated``, ``client_disconnect``, ``cancelled`` or the kind of
-    failure. ``estimated`` means that the provider counted no tokens and they were guessed. ``cost``
-    is picodollars, None if the price is not known. ``started_at`` is seconds since the epoch,
+    failure. ``estimated`` means that the provider counted no tokens and they were guessed,
+    ``reasoning_estimated`` that it did not tell how many of them were reasoning. ``cost`` is
+    picodollars, None if the price is not known. ``started_at`` is seconds since the epoch,
     ``seconds`` and ``first_s`` (to the first content, None if none came) are durations.
     """
 
@@ -35,6 +36,7 @@ class CallFinished(NamedTuple):
     started_at: float
     seconds: float
     first_s: float | None
+    reasoning_estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

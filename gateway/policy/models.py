@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gateway.upstream.http import HttpChannel
@@ -16,7 +16,7 @@ class Model:
     """A model, the channel that goes straight to it, and what is known of it.
 
     Its target's name may end in ``*``: the model then serves every name that begins so, under the
-    name asked for.
+    name asked for; ``called`` gives its target under that name, None: the same but for it.
     """
 
     channel: HttpChannel
@@ -24,6 +24,7 @@ class Model:
     fallbacks: tuple[str, ...] = ()
     hedge_after_s: float | None = None
     simulated: bool = False
+    called: Callable[[str], Target] | None = None
 
     @property
     def target(self) -> Target:
@@ -34,6 +35,11 @@ class Model:
     def name(self) -> str:
         """The operator's name for it; safe as a label."""
         return self.channel.target.name
+
+    def under(self, name: str) -> Model:
+        """Return this model as it serves *name*."""
+        target = self.called(name) if self.called else replace(self.target, model=name)
+        return replace(self, channel=replace(self.channel, target=target))
 
 
 class Catalogue:
@@ -59,8 +65,7 @@ class Catalogue:
             return model
         for prefix, general in self._by_prefix:
             if name.startswith(prefix) and _is_plain(name):
-                target = replace(general.target, model=name)
-                return replace(general, channel=replace(general.channel, target=target))
+                return general.under(name)
         raise UnknownModel(
             f"There is no model {name[:128]!r}; GET /v1/models lists them.", param="model"
         )

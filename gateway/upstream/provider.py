@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
 from typing import Protocol, TypeVar
 
+from gateway.upstream.thinking import UNKNOWN, Thinks
 from techniques.core.capabilities import Capabilities
 from techniques.core.discover import import_all
 from techniques.core.errors import UpstreamFailed
@@ -18,22 +19,37 @@ from techniques.core.request import Request, ThinkingWish
 class Target:
     """A model as an operator configured it.
 
-    ``name`` and ``provider`` are the operator's names (safe as labels), ``model`` the provider's.
-    ``thinking`` is what is asked for when the caller says nothing of it. With ``split_thinking``,
-    reasoning that the model writes between ``<think>`` tags is taken out of its text.
+    Attributes:
+        name: The operator's name for it; safe as a label, as is ``provider``.
+        model: The provider's own.
+        capabilities: What it can do, stated or inferred.
+        stated: What the operator stated of it: a relayed body is changed for nothing else. None:
+            all of ``capabilities``.
+        thinks: How it thinks, and how its backend is told.
+        thinking: What is asked for when the caller says nothing of it.
+        steered: The operator says what is asked for, or how; a relayed body is made to say so too.
+        split_thinking: Reasoning between tags is taken out of the text of relayed answers too.
     """
 
     name: str
     provider: str
     model: str
     capabilities: Capabilities = field(default_factory=Capabilities)
+    stated: Capabilities | None = None
+    thinks: Thinks = UNKNOWN
     thinking: ThinkingWish | None = None
+    steered: bool = False
     split_thinking: bool = False
 
     @property
     def shown(self) -> str:
         """What a client calls it; a name that ends in ``*`` stands for many."""
         return self.model if self.name.endswith("*") else self.name
+
+    @property
+    def relayed(self) -> Capabilities:
+        """The capabilities that a relayed body is changed for."""
+        return self.capabilities if self.steered or self.stated is None else self.stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +98,8 @@ class Provider(Protocol):
     """One provider's API. Makes no call itself.
 
     A request whose ``relay`` is of the provider's ``dialect`` is relayed: its body is sent with
-    only the model name and ``stream_options.include_usage`` changed, and what the target's
-    capabilities forbid.
+    only the model name and ``stream_options.include_usage`` changed, what the capabilities forbid
+    that are stated of the target, and what its operator says of thinking.
     """
 
     dialect: str

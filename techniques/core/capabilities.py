@@ -21,6 +21,7 @@ class Capabilities:
         many_systems: It takes several system turns, anywhere; else they are joined into a first.
         stream_usage: It takes ``stream_options.include_usage``; else usage comes unasked or never.
         n: It takes ``n`` above 1.
+        thinking: It reasons where a request does not say, and takes no temperature meanwhile.
         context: Tokens of input and output together, None if not known.
     """
 
@@ -35,4 +36,5 @@ class Capabilities:
     many_systems: bool = True
     stream_usage: bool = True
     n: bool = True
+    thinking: bool = False
     context: int | None = None

@@ -15,6 +15,7 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "confidence_unusable": "No draw told how sure the model is of it; votes were counted.",
         "critique_unusable": "A critique could not be read, and nothing was mended by it.",
         "deadline_reached": "The deadline ended the technique; the best answer so far is given.",
+        "effort_changed": "The model does not take that effort; the nearest was asked for.",
         "failover": "A model of the technique's pool failed, and the next one was asked.",
         "fallback": "The model failed, and this one of its fallbacks was asked.",
         "fewer_choices": "There are fewer answers than `n` asks for: no more that differ, or a run "
@@ -50,6 +51,7 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "tests_failed": "No answer passed all tests; one that passed most of them is given.",
         "tests_unused": "Tests could not be run, and a judge selected instead.",
         "thinking_dropped": "Reasoning of an earlier turn cannot be sent to this provider.",
+        "thinking_kept": "The model cannot be kept from thinking; it was asked to do little of it.",
         "thinking_off": "Off for this call: a tool turn came without its reasoning.",
         "tool_choice_relaxed": "The provider cannot think and be forced to a tool; it may choose.",
         "trace_cut": "So much of what the calls wrote is not shown: the client read too slowly, or "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -25,10 +25,15 @@ Heard: TypeAlias = Event | GatewayError
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """One call to make: *request* to *member*."""
+    """One call to make: ``request`` to ``member``.
+
+    ``again`` looks at the reply and may return what to ask in its place, once; should that fail,
+    the reply stands.
+    """
 
     member: Channel | Member
     request: Request
+    again: Callable[[Reply], Request | None] = lambda _reply: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +150,16 @@ async def _one(  # noqa: PLR0917 - started by a task group, which passes by posi
         with anyio.CancelScope(deadline=float("inf") if until is None else until):
             async with limiter:
                 try:
-                    outcome = await ask(call.member, call.request)
+                    outcome = reply = await ask(call.member, call.request)
+                    if (better := call.again(reply)) is not None:
+                        outcome = await _instead(call.member, better, reply)
                 except GatewayError as error:
                     outcome = error
         sender.send_nowait(Answered(place, outcome))
+
+
+async def _instead(member: Channel | Member, request: Request, reply: Reply) -> Reply:
+    try:
+        return await ask(member, request)
+    except GatewayError:
+        return reply

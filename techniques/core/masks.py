@@ -27,7 +27,7 @@ def masked(modality: Modality, request: Request, able: Capabilities) -> str | No
 
 def takes_temperature(able: Capabilities, thinking: ThinkingWish | None) -> bool:
     """Tell whether a model that is so *able* lets a request with *thinking* set a temperature."""
-    thinks = thinking is not None and thinking.mode in {"on", "adaptive"}
+    thinks = able.thinking if thinking is None else thinking.thinks
     return able.temperature and not thinks
 
 

@@ -197,7 +197,8 @@ class Fold:
             self._calls[event.index].append(event.arguments)
 
     def _whole(self, part: RedactedThinking | Opaque) -> None:
-        self._close()
+        if not (isinstance(part, Opaque) and part.thinking):  # which comes beside what it is of
+            self._close()
         self._parts.append(part)
 
     def _close(self) -> None:

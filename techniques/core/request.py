@@ -110,10 +110,14 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A content block that only ``dialect`` knows, as it came."""
+    """A content block that only ``dialect`` knows, as it came.
+
+    With ``thinking`` it belongs to a model's reasoning, and is no part of what it says.
+    """
 
     dialect: str
     value: Json
+    thinking: bool = False
 
 
 Part: TypeAlias = (
@@ -189,14 +193,19 @@ class ResponseFormat:
 class ThinkingWish:
     """How much the model should reason before it answers.
 
-    ``mode`` None: only ``effort`` (``minimal`` … ``high``) was said. ``budget_tokens`` only with
-    mode ``on``.
+    ``mode`` None: only ``effort`` (``none``, ``minimal`` … ``max``) was said. ``budget_tokens``
+    only with mode ``on``. ``extra`` are the client's own words for it, in its dialect.
     """
 
     mode: Literal["off", "on", "adaptive"] | None = None
     budget_tokens: int | None = None
     effort: str | None = None
     extra: Mapping[str, Json] = NOTHING
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the model is to reason at all."""
+        return self.effort != "none" if self.mode is None else self.mode != "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +234,8 @@ class Relay:
 
     ``raw`` are the bytes received, ``body`` the same parsed, without what only the gateway reads
     (when something was taken out, ``raw`` is None and ``body`` is sent). ``decode`` gives the
-    neutral request that the body spells, for when another dialect must carry it after all.
+    neutral request that the body spells, for when another dialect must carry it after all; it is
+    read once, however often it is asked for.
     """
 
     dialect: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from techniques.core.channel import Channels, Member
@@ -28,6 +29,7 @@ from techniques.parts.answers import Expected, expect
 from techniques.parts.aside import Aside
 from techniques.parts.candidates import Draw, sift, tally
 from techniques.parts.checks import Checks
+from techniques.parts.room import wider
 from techniques.parts.sampling import Spread, Temperatures
 from techniques.parts.transcript import Fence, pictures
 
@@ -60,6 +62,7 @@ class Attempt:
     _warned: list[Warned] = field(default_factory=list)
     _told: int = 0
     _best: str = ""
+    _notes: list[Note] = field(default_factory=list)
 
     @property
     def request(self) -> Request:
@@ -101,7 +104,7 @@ class Attempt:
 
     async def ask(self, calls: Sequence[Asking]) -> list[Outcome]:
         """Make *calls* at once and return how they ended, in order."""
-        outcomes = await ask_each(calls, until=self.until)
+        outcomes = await ask_each(self._patient(calls), until=self.until)
         for outcome in outcomes:
             self.note_time(outcome)
         return outcomes
@@ -110,7 +113,19 @@ class Attempt:
         self, calls: Sequence[Asking]
     ) -> AbstractAsyncContextManager[AsyncIterator[Answered]]:
         """Make *calls* at once; see ``fanout.asking``. Each end goes to ``sift``."""
-        return asking(calls, until=self.until)
+        return asking(self._patient(calls), until=self.until)
+
+    def _patient(self, calls: Sequence[Asking]) -> list[Asking]:
+        """Return *calls* so that one whose thinking leaves no room for an answer is made again."""
+        return [replace(call, again=partial(self._wider, call.request)) for call in calls]
+
+    def _wider(self, request: Request, reply: Reply) -> Request | None:
+        again = wider(request, reply)
+        if again is None or not self.affordable(1):
+            return None
+        limit = again.sampling.max_output_tokens
+        self._notes.append(Note("more_room", {"step": request.step, "max_tokens": limit}))
+        return again
 
     def hearing(self, call: Asking) -> AbstractAsyncContextManager[AsyncIterator[Heard]]:
         """Make *call* and hear of it as it comes; see ``fanout.hearing``."""
@@ -201,7 +216,9 @@ class Attempt:
         return critic
 
     def warnings(self) -> Iterator[Event]:
-        """Yield the warnings that were not told yet."""
+        """Yield the warnings that were not told yet, after notes of calls made again."""
+        yield from self._notes
+        self._notes.clear()
         yield from self._warned[self._told :]
         self._told = len(self._warned)
 

@@ -11,6 +11,7 @@ from techniques.core.fanout import Asking
 from techniques.core.reply import Reply
 from techniques.core.request import (
     Message,
+    Opaque,
     Part,
     RedactedThinking,
     Request,
@@ -59,7 +60,13 @@ async def drafted(attempt: Attempt) -> Draft:
 
 def visible(reply: Reply) -> tuple[Part, ...]:
     """Return the parts of *reply* without its thinking, to be shown to the model again."""
-    return tuple(part for part in reply.parts if not isinstance(part, Thinking | RedactedThinking))
+    return tuple(part for part in reply.parts if not _thought(part))
+
+
+def _thought(part: Part) -> bool:
+    return isinstance(part, Thinking | RedactedThinking) or (
+        isinstance(part, Opaque) and part.thinking
+    )
 
 
 def objected(request: Request, reply: Reply, objection: str) -> Request:

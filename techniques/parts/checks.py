@@ -41,7 +41,7 @@ class Checks:
         """Return why *reply* is no candidate, None if it is one."""
         if reply.finish_reason == "content_filter":
             return "filtered"
-        if not _says_anything(reply):
+        if not says_anything(reply):
             return "empty"
         if reply.finish_reason == "length":
             return "truncated"
@@ -95,10 +95,11 @@ class Checks:
         return _breaches(self._schema, value, "answer")
 
 
-def _says_anything(reply: Reply) -> bool:
+def says_anything(reply: Reply) -> bool:
+    """Tell whether *reply* has more than its thinking."""
     if reply.text.strip() or reply.refusal or reply.tool_calls:
         return True
-    return any(isinstance(part, Opaque) for part in reply.parts)
+    return any(isinstance(part, Opaque) and not part.thinking for part in reply.parts)
 
 
 def _validator(schema: Json) -> jsonschema_rs.Validator | None:

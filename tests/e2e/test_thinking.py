@@ -1,4 +1,7 @@
-"""Thinking: blocks and signatures through a loop of tools, reasoning beside a completion."""
+"""Thinking: blocks and signatures through a loop of tools, reasoning beside a completion.
+
+And the wish for it, from either SDK to backends that take it in words of their own.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from tests.e2e.conftest import Scene
 from tests.e2e.test_tools import MESSAGE_TOOLS
 from tests.e2e.turns import MODELS, Called, Turn, streamed, whole
 from tests.fakes import script
+from tests.fakes.script import Answer
+from tests.fakes.upstream import Asked
 
 ASKED: list[Json] = [{"role": "user", "content": "What time is it?"}]
 THOUGHT = Turn(
@@ -117,3 +122,86 @@ def test_an_effort_becomes_a_wish_to_think(scene: Scene) -> None:
 
     body = scene.upstream.asked[0].body
     assert body.get("thinking") or body.get("output_config", {}).get("effort"), body
+
+
+INLINE = Turn(parts=("<thi", "nk>It said 12.</th", "ink>", "Noon."))
+VOTE = {"x-lockgate-technique": "best_of_n", "x-lockgate-params": '{"num_samples": 2}'}
+QUIET: Json = {"enable_thinking": False}
+SCORES = '{"checks": {"facts": "yes"}}'
+
+
+def test_a_messages_client_makes_a_model_think_that_has_a_switch_and_tags(scene: Scene) -> None:
+    scene.upstream.plays(whole("oa", INLINE), streamed("oa", INLINE))
+    asked: Json = {"model": "oa-hybrid", "max_tokens": 3000, "messages": ASKED, "thinking": ON}
+
+    answer = scene.messages.messages.create(**asked)
+    with scene.messages.messages.stream(**asked) as stream:
+        folded = stream.get_final_message()
+
+    for message in (answer, folded):
+        thinking, text = message.content
+        assert (thinking.type, text.type) == ("thinking", "text")
+        assert thinking.to_dict()["thinking"] == "It said 12."
+        assert text.to_dict()["text"] == "Noon."
+    for sent in scene.upstream.asked:
+        assert sent.body["chat_template_kwargs"] == {"enable_thinking": True}
+        assert "thinking" not in sent.body
+
+
+def test_a_messages_client_that_asks_for_no_thinking_gets_none_of_it(scene: Scene) -> None:
+    scene.upstream.plays(whole("oa", ANSWER))
+
+    scene.messages.messages.create(model="oa-hybrid", max_tokens=99, messages=ASKED)
+
+    assert scene.upstream.asked[0].body["chat_template_kwargs"] == QUIET
+
+
+def test_a_chat_clients_effort_is_one_for_a_model_that_adapts(scene: Scene) -> None:
+    scene.upstream.plays(whole("an", ANSWER))
+
+    answer = scene.chat.chat.completions.create(
+        model="an-adapts", messages=ASKED, reasoning_effort="xhigh", temperature=0.2
+    )
+
+    body = scene.upstream.asked[0].body
+    assert body["thinking"] == {"type": "adaptive", "display": "summarized"}
+    assert body["output_config"] == {"effort": "xhigh"}
+    assert "temperature" not in body
+    assert answer.choices[0].message.to_dict()["reasoning_content"] == ANSWER.thought
+
+
+def test_a_techniques_draws_and_judgements_rest_unless_the_client_asks(scene: Scene) -> None:
+    def choose(asked: Asked) -> Answer:
+        judging = "response_format" in asked.body
+        return whole("oa", Turn(parts=(SCORES,)) if judging else INLINE)
+
+    scene.upstream.chooses(choose)
+    wanted: Json = {"model": "oa-hybrid", "messages": ASKED, "extra_headers": VOTE}
+    answers = [
+        scene.chat.chat.completions.create(**wanted),
+        scene.chat.chat.completions.create(**wanted, extra_body={"enable_thinking": True}),
+    ]
+
+    said = [sent.body for sent in scene.upstream.asked]
+    judged = [body for body in said if "response_format" in body]
+    drawn = [body for body in said if "response_format" not in body]
+    assert [answer.choices[0].message.content for answer in answers] == ["Noon.", "Noon."]
+    assert judged
+    assert all(body["chat_template_kwargs"] == QUIET for body in judged)
+    assert [body["chat_template_kwargs"]["enable_thinking"] for body in drawn] == [
+        *(False, False),
+        *(True, True),
+    ]
+
+
+def test_a_relayed_call_is_changed_only_where_the_operator_speaks(scene: Scene) -> None:
+    scene.upstream.plays(*(whole("oa", INLINE),) * 3)
+    plain = scene.chat.chat.completions.create(model="oa-hybrid", messages=ASKED)
+    scene.chat.chat.completions.create(model="oa-steered", messages=ASKED)
+    scene.chat.chat.completions.create(model="oa-steered", messages=ASKED, reasoning_effort="high")
+
+    untouched, steered, own = (sent.body for sent in scene.upstream.asked)
+    assert untouched == {"model": "Qwen/Qwen3-8B", "messages": ASKED}
+    assert plain.choices[0].message.content == INLINE.text
+    assert steered == {"model": "gpt-5.2", "messages": ASKED, "reasoning_effort": "low"}
+    assert own["reasoning_effort"] == "high"

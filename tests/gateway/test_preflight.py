@@ -165,3 +165,30 @@ def test_programs_without_walls_are_remarked_on() -> None:
 
     assert line.startswith("reliability.sandbox.trusted: ")
     assert remarks(config(reliability={"sandbox": "process"}), SECRETS) == []
+
+
+def thinking(model: str, **row: Json) -> list[str]:
+    """Return what is remarked of thinking, with *model* as the only one."""
+    models = [{"name": "m", "provider": "oa", "price": PRICE, "model": model, **row}]
+    return [line for line in remarks(config(models=models), SECRETS) if "think" in line]
+
+
+def test_it_is_said_once_which_models_do_not_think_where_nobody_asks_for_it() -> None:
+    names = ("gpt-5.2", "o3", "gpt-4o", "my-own-model")
+    models = [{"name": name, "provider": "oa", "price": PRICE} for name in names]
+    stated = {"name": "steered", "provider": "oa", "price": PRICE, "model": "gpt-5.2"}
+    lines = remarks(config(models=[*models, {**stated, "thinking": "off"}]), SECRETS)
+
+    assert len(lines) == 1
+    assert lines[0].startswith("thinking is off for gpt-5.2 in calls that the gateway writes")
+
+
+@pytest.mark.parametrize("stated", ["on", "auto", "off", "low"])
+def test_of_a_model_whose_operator_decided_nothing_is_said(stated: str) -> None:
+    assert thinking("gpt-5.2", thinking=stated) == []
+
+
+def test_a_model_that_does_not_think_is_not_set_to_without_a_remark() -> None:
+    assert thinking("gpt-4o", thinking="on") == ["models.m.thinking: this model does not think"]
+    assert thinking("gpt-4o", thinking="off") == []
+    assert thinking("my-own-model", thinking="on") == []

@@ -91,7 +91,7 @@ async def test_a_model_of_a_kind_that_reports_no_log_probabilities_has_none_unle
         ("auto", None),
         (False, ThinkingWish("off")),
         (True, ThinkingWish("on")),
-        ("high", ThinkingWish(effort="high")),
+        ("high", ThinkingWish("on", None, "high")),
         ({"budget_tokens": 2048}, ThinkingWish("on", 2048)),
         ({"enabled": False}, ThinkingWish("off")),
         ({"effort": "low"}, ThinkingWish("on", None, "low")),
@@ -101,6 +101,14 @@ async def test_how_much_a_model_thinks_may_be_said_in_several_ways(
     stated: Json, wish: ThinkingWish | None
 ) -> None:
     assert (await model(thinking=stated)).target.thinking == wish
+
+
+async def test_what_a_name_that_ends_in_a_star_stands_for_is_known_when_it_is_asked_for() -> None:
+    parts = await wired(models=[{"name": "gpt-*", "provider": "oa"}])
+
+    assert parts.catalogue.find("gpt-5.2").target.thinks.off == "none"
+    assert parts.catalogue.find("gpt-5.2").target.thinking == ThinkingWish("off")
+    assert not parts.catalogue.find("gpt-4o").target.thinks.able
 
 
 async def test_a_key_is_what_its_row_says() -> None:

@@ -73,6 +73,7 @@ def _row(request: RequestFinished, call: CallFinished) -> JsonObject:
         "cost_usd": None if call.cost is None else dollars(call.cost),
         "cost_source": call.cost_source,
         "estimated": call.estimated,
+        "reasoning_estimated": call.reasoning_estimated,
         "outcome": call.outcome,
         "started_at": datetime.fromtimestamp(call.started_at, UTC).isoformat(),
         "ms": round(call.seconds * 1000, 3),

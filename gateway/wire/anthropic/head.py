@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 
 from gateway.wire.anthropic.decode import decode_request
 from gateway.wire.anthropic.fields import a_string, an_object, flag, integer, reject
@@ -59,7 +59,7 @@ def _relay(body: JsonObject, raw: bytes) -> Relay:
         kept = None
     if has_drafts(raw):
         body, kept = {**body, "messages": list(_undrafted(body["messages"]))}, None
-    return Relay(DIALECT, kept, body, partial(decode_request, body), include_usage=True)
+    return Relay(DIALECT, kept, body, cache(partial(decode_request, body)), include_usage=True)
 
 
 def _undrafted(messages: list[Json]) -> Iterator[Json]:

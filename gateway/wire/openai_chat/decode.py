@@ -15,10 +15,11 @@ from gateway.wire.openai_chat.fields import (
     thing,
     wrong,
 )
+from gateway.wire.openai_chat.thinking import wish_of
 from gateway.wire.openai_chat.tools import choice_of, tools_of
 from gateway.wire.openai_chat.turns import turns_of
 from techniques.core.json import JsonObject
-from techniques.core.request import Request, ResponseFormat, Sampling, ThinkingWish
+from techniques.core.request import Request, ResponseFormat, Sampling
 
 _KNOWN = frozenset(
     {
@@ -41,7 +42,6 @@ def request_of(body: Fields) -> Request:
     options = rest(thing(body, "stream_options") or {}, frozenset({"include_usage"}))
     if options:
         extra["stream_options"] = options
-    effort = text(body, "reasoning_effort")
     return Request(
         model=required(body, "model"),
         messages=turns_of(items(body, "messages")),
@@ -49,7 +49,7 @@ def request_of(body: Fields) -> Request:
         tool_choice=choice_of(body, extra),
         response_format=_format(body, extra),
         sampling=_sampling(body),
-        thinking=ThinkingWish(effort=effort) if effort else None,
+        thinking=wish_of(body, extra),
         user=text(body, "user"),
         stream=flag(body, "stream") or False,
         dialect=NAME,

@@ -11,6 +11,7 @@ from gateway.wire.openai_chat.failure import error_of
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError
 from techniques.core.events import (
+    BlockAdded,
     Choice,
     Event,
     Finished,
@@ -27,6 +28,7 @@ from techniques.core.events import (
     UsageReported,
 )
 from techniques.core.json import Json, JsonObject
+from techniques.core.request import Opaque
 
 _DONE = b"data: [DONE]\n\n"
 
@@ -125,6 +127,8 @@ class ChunkEncoder:
     def _aside(self, event: Event) -> bytes:
         """Return what is told of an *event* that is no part of the answer."""
         match event:
+            case BlockAdded(Opaque(dialect="openai_chat", thinking=True, value=value)):
+                return self._chunk(value)
             case Provisional():
                 return self._chunk({"reasoning_content": draft(event.text)})
             case Traced():

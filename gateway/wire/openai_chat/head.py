@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 
 from gateway.wire.dialect import Call
 from gateway.wire.drafts import has_drafts, without_drafts
@@ -38,7 +38,7 @@ def call_of(body: JsonObject, raw: bytes) -> Call:
         kept = None
     if has_drafts(raw):
         body, kept = {**body, "messages": [_undrafted(turn) for turn in body["messages"]]}, None
-    relay = Relay(NAME, kept, body, partial(request_of, body), include_usage and streamed)
+    relay = Relay(NAME, kept, body, cache(partial(request_of, body)), include_usage and streamed)
     return Call(NAME, model, streamed, relay, relay.include_usage, wishes)
 
 

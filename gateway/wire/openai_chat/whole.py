@@ -6,9 +6,10 @@ import orjson
 
 from gateway.wire.dialect import Call, Summary, told
 from gateway.wire.openai_chat.common import answer_id, created, is_legacy, reason_of, reported
+from gateway.wire.openai_chat.fields import NAME
 from techniques.core.json import Json, JsonObject
 from techniques.core.reply import Reply
-from techniques.core.request import ToolCall
+from techniques.core.request import Opaque, ToolCall
 
 
 def whole(call: Call, reply: Reply, summary: Summary) -> bytes:
@@ -55,6 +56,7 @@ def _message(reply: Reply, *, legacy: bool) -> JsonObject:
     }
     if reply.thinking:
         message["reasoning_content"] = reply.thinking
+    message |= _details(reply)
     if calls and legacy:
         message["function_call"] = _function(calls[0])
     elif calls:
@@ -62,6 +64,16 @@ def _message(reply: Reply, *, legacy: bool) -> JsonObject:
             {"id": call.id, "type": "function", "function": _function(call)} for call in calls
         ]
     return message
+
+
+def _details(reply: Reply) -> JsonObject:
+    """Return what the provider wants back of its reasoning, unchanged; its pieces in one list."""
+    merged: JsonObject = {}
+    for part in reply.parts:
+        if isinstance(part, Opaque) and part.thinking and part.dialect == NAME:
+            for name, pieces in part.value.items():
+                merged[name] = [*merged.get(name, []), *pieces]
+    return merged
 
 
 def _function(call: ToolCall) -> JsonObject:

@@ -95,6 +95,36 @@ async def test_a_call_that_ends_well_is_one_row_with_the_providers_own_count() -
     assert 0 <= row.first_s <= row.seconds
 
 
+async def test_how_much_was_reasoning_is_guessed_from_its_text_where_it_is_not_told() -> None:
+    used = UsageReported(Usage(7, 30))
+    row = await row_of(Playing(ThinkingDelta(FORTY), TextDelta("a"), used, Finished()))
+
+    assert row.usage == Usage(7, 30, reasoning_tokens=10)
+    assert (row.estimated, row.reasoning_estimated) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("piece", "usage"),
+    [
+        (ThinkingDelta(FORTY), Usage(7, 30, reasoning_tokens=4)),
+        (TextDelta(FORTY), Usage(7, 30)),
+        (Relayed(b"{}", 40), Usage(7, 30)),
+    ],
+)
+async def test_reasoning_that_is_told_or_not_seen_is_not_guessed(
+    piece: Event, usage: Usage
+) -> None:
+    row = await row_of(Playing(piece, UsageReported(usage), Finished()))
+
+    assert (row.usage, row.reasoning_estimated) == (usage, False)
+
+
+async def test_no_more_is_reasoning_than_was_written() -> None:
+    row = await row_of(Playing(ThinkingDelta(FORTY), UsageReported(Usage(7, 3)), Finished()))
+
+    assert row.usage.reasoning_tokens == 3
+
+
 async def test_without_a_price_the_cost_is_unknown_and_not_zero() -> None:
     row = await row_of(Playing(TextDelta("a"), UsageReported(COUNTED), Finished()), price=None)
 

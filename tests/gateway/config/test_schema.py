@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from gateway.config import Config
 from gateway.config.embedded import embedded
+from gateway.config.thinking import ThinkingConfig
 from techniques.core.json import Json
 
 PROVIDERS = {"oa": {"dialect": "openai_chat", "base_url": "https://a.example/v1"}}
@@ -85,10 +86,63 @@ def test_prices_are_exact() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "read"), [(False, "off"), (True, "on"), ("low", "low"), (None, None)]
+    ("written", "read"),
+    [
+        (None, None),
+        (False, ThinkingConfig(enabled=False)),
+        ("off", ThinkingConfig(enabled=False)),
+        (True, ThinkingConfig()),
+        ("on", ThinkingConfig()),
+        ("auto", ThinkingConfig(enabled="auto")),
+        ("low", ThinkingConfig(effort="low")),
+        ("none", ThinkingConfig(enabled=False, effort="none")),
+        ({"budget_tokens": 3000}, ThinkingConfig(budget_tokens=3000)),
+    ],
 )
-def test_off_and_on_are_words_where_yaml_makes_them_truths(written: Json, read: Json) -> None:
+def test_thinking_may_be_written_short(written: Json, read: ThinkingConfig | None) -> None:
     assert config(models=[model("a", thinking=written)]).models[0].thinking == read
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("much", "must be off, on, auto or an effort: none, minimal, low"),
+        (7, "must be off, on, auto or an effort"),
+        ({"budget_seconds": 9}, "budget_seconds: a limit in seconds would only stop waiting"),
+        ({"effort": "much"}, "Input should be 'none', 'minimal'"),
+        ({"budget_tokens": 0}, "greater than 0"),
+    ],
+)
+def test_thinking_is_limited_in_tokens_or_words_and_not_in_seconds(
+    written: Json, said: str
+) -> None:
+    with pytest.raises(ValidationError, match=re.escape(said)):
+        config(models=[model("a", thinking=written)])
+
+
+@pytest.mark.parametrize(
+    ("dialect", "style", "fits"),
+    [
+        ("openai_chat", "chat_template", True),
+        ("openai_chat", "anthropic_budget", False),
+        ("anthropic", "anthropic_adaptive", True),
+        ("anthropic", "effort", False),
+        ("anthropic", "none", True),
+    ],
+)
+def test_a_style_must_be_one_of_the_providers_dialect(
+    dialect: str, style: str, *, fits: bool
+) -> None:
+    provider = {"dialect": dialect, "base_url": "https://a.example"}
+    of_model = {"providers": {"oa": provider}, "models": [model("a", thinking_style=style)]}
+    of_provider = {"providers": {"oa": {**provider, "thinking_style": style}}}
+
+    for sections, path in ((of_model, "models.a"), (of_provider, "providers.oa")):
+        if fits:
+            Config.model_validate(sections)
+            continue
+        with pytest.raises(ValidationError, match=f"{path}.thinking_style: with dialect {dialect}"):
+            Config.model_validate(sections)
 
 
 def test_what_has_no_effect_yet_is_listed() -> None:

@@ -170,6 +170,7 @@ def test_rows_are_found_by_their_request() -> None:
         "cost_usd": "0.0000000015",
         "cost_source": "operator",
         "estimated": False,
+        "reasoning_estimated": False,
         "outcome": "ok",
         "started_at": "2025-11-24T16:00:00.500000+00:00",
         "ms": 250.0,

@@ -10,6 +10,7 @@ import orjson
 import pytest
 from hypothesis import strategies as st
 
+from gateway.upstream.families import thinks_of
 from gateway.upstream.provider import Reader, Target
 from gateway.upstream.providers.anthropic import Anthropic
 from pricing.usage import Usage
@@ -28,7 +29,9 @@ from techniques.core.request import (
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "anthropic"
 ANTHROPIC = Anthropic()
-TARGET = Target("an-model", "an", "claude-example-1")
+TARGET = Target(
+    "an-model", "an", "claude-example-1", thinks=thinks_of("claude-example-1", "anthropic", "")
+)
 STREAMS = ["text", "tools", "search"]
 MakeReader = Callable[..., Reader]
 

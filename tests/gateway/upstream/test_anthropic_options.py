@@ -11,18 +11,11 @@ from techniques.core.capabilities import Capabilities
 from techniques.core.errors import RequestRejected, UpstreamFailed
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (
-    Message,
     Relay,
     Request,
     ResponseFormat,
     Sampling,
-    Text,
-    Thinking,
     ThinkingWish,
-    Tool,
-    ToolCall,
-    ToolChoice,
-    ToolResult,
     said,
 )
 from tests.gateway.upstream.anthropic_samples import ANTHROPIC, TARGET
@@ -112,85 +105,6 @@ def test_fields_of_the_own_dialect_are_sent_on_and_merged() -> None:
     assert body["metadata"] == {"team": "x", "user_id": "u1"}
     assert "thinking" not in body
     assert warned == set()
-
-
-@pytest.mark.parametrize(
-    ("effort", "thinking"),
-    [
-        ("none", {"type": "disabled"}),
-        ("minimal", {"type": "disabled"}),
-        ("low", {"type": "enabled", "budget_tokens": 1024}),
-        ("medium", {"type": "enabled", "budget_tokens": 4096}),
-        ("high", {"type": "enabled", "budget_tokens": 16384}),
-    ],
-)
-def test_a_foreign_effort_becomes_a_budget(effort: str, thinking: JsonObject) -> None:
-    body, _ = encoded(replace(PLAIN, thinking=ThinkingWish(effort=effort)))
-
-    assert body["thinking"] == thinking
-
-
-def test_a_foreign_effort_stays_one_where_the_model_is_set_to_adapt() -> None:
-    target = replace(TARGET, thinking=ThinkingWish("adaptive"))
-    body, _ = encoded(replace(PLAIN, thinking=ThinkingWish(effort="high")), target)
-
-    assert body["thinking"] == {"type": "adaptive"}
-    assert body["output_config"] == {"effort": "high"}
-
-
-def test_the_operators_wish_counts_where_the_caller_has_none() -> None:
-    target = replace(TARGET, thinking=ThinkingWish("on", budget_tokens=2000))
-
-    assert encoded(PLAIN, target)[0]["thinking"]["budget_tokens"] == 2000
-    assert encoded(replace(PLAIN, thinking=ThinkingWish("off")), target)[0]["thinking"] == {
-        "type": "disabled"
-    }
-
-
-def test_the_limit_leaves_the_answer_its_room_beside_the_budget() -> None:
-    request = replace(
-        PLAIN, thinking=ThinkingWish("on", 2000), sampling=Sampling(max_output_tokens=500)
-    )
-    body, warned = encoded(request)
-
-    assert body["max_tokens"] == 2500
-    assert warned == {("max_tokens_raised", "max_tokens")}
-
-
-def test_what_the_api_forbids_beside_thinking_is_cleared() -> None:
-    request = replace(
-        PLAIN,
-        tools=(Tool("f"),),
-        tool_choice=ToolChoice("named", "f", parallel=False),
-        sampling=Sampling(temperature=0.2, top_k=5, top_p=0.96, max_output_tokens=9000),
-        thinking=ThinkingWish("on", 100),
-    )
-    body, warned = encoded(request)
-
-    assert body["thinking"]["budget_tokens"] == 1024
-    assert body["tool_choice"] == {"type": "auto", "disable_parallel_tool_use": True}
-    assert body["top_p"] == 0.96
-    assert not {"temperature", "top_k"} & body.keys()
-    assert warned == {
-        ("field_dropped", "temperature"),
-        ("field_dropped", "top_k"),
-        ("tool_choice_relaxed", "tool_choice"),
-    }
-
-
-def test_thinking_is_off_in_a_tool_loop_whose_thinking_did_not_come_along() -> None:
-    called = Message("assistant", (ToolCall("t1", "f", "{}"),))
-    answered = Message("tool", (ToolResult("t1", (Text("r"),)),))
-    wish = ThinkingWish("on", 2000)
-    loop = replace(PLAIN, messages=(HI, called, answered), tools=(Tool("f"),), thinking=wish)
-    body, warned = encoded(loop)
-
-    assert body["thinking"] == {"type": "disabled"}
-    assert ("thinking_off", "thinking") in warned
-
-    thought = replace(called, parts=(Thinking("", "c2ln"), *called.parts))
-    kept, _ = encoded(replace(OWN, messages=(HI, thought, answered), thinking=wish))
-    assert kept["thinking"]["type"] == "enabled"
 
 
 def relayed(body: JsonObject, *, raw: bytes | None = None, **fields: Json) -> Request:

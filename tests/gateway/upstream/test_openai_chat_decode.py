@@ -22,7 +22,7 @@ from techniques.core.events import (
     ToolCallStarted,
     UsageReported,
 )
-from techniques.core.request import Refusal, Text, Thinking, ToolCall
+from techniques.core.request import Opaque, Refusal, Text, Thinking, ToolCall
 from tests.gateway.upstream.openai_chat_bytes import (
     DONE,
     FIXTURES,
@@ -104,13 +104,49 @@ def test_nulls_and_missing_keys_are_no_text_rsn_04() -> None:
     assert folded(drain(decoding(), data)).parts == (Text("ok"),)
 
 
-@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-def test_reasoning_is_read_from_either_field_rsn_03(name: str) -> None:
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "thinking"])
+def test_reasoning_is_read_from_any_of_its_fields_rsn_03(name: str) -> None:
     stream = chunk({name: "wh"}) + chunk({name: "y"}) + chunk({"content": "ok"}) + STOP + DONE
     expected = (Thinking("why"), Text("ok"))
 
     assert folded(drain(decoding(), stream)).parts == expected
     assert folded(whole({"content": "ok", name: "why"})).parts == expected
+
+
+DETAILS: list[Any] = [
+    {"type": "reasoning.text", "text": "why", "signature": "c2ln", "index": 0},
+    {"type": "reasoning.summary", "summary": "?", "index": 1},
+    {"type": "reasoning.encrypted", "data": "b3A=", "index": 2},
+]
+
+
+@pytest.mark.parametrize(("apart", "read"), [("why", "why"), (None, "why?")])
+def test_details_of_reasoning_are_kept_as_they_came_and_read_where_nothing_else_is(
+    apart: str | None, read: str
+) -> None:
+    message = {"reasoning": apart, "reasoning_details": DETAILS, "content": "ok"}
+    kept = Opaque("openai_chat", {"reasoning_details": DETAILS}, thinking=True)
+    reply = folded(whole(message))
+
+    assert set(map(str, reply.parts)) == set(map(str, (kept, Thinking(read), Text("ok"))))
+    assert (reply.thinking, reply.text) == (read, "ok")
+
+
+def test_details_in_pieces_do_not_tear_the_reasoning_apart() -> None:
+    pieces = [{"reasoning": word, "reasoning_details": [{"text": word}]} for word in ("wh", "y")]
+    data = ROLE + b"".join(map(chunk, pieces)) + chunk({"content": "ok"}) + STOP + DONE
+    parts = folded(drain(decoding(), data)).parts
+
+    assert [part for part in parts if not isinstance(part, Opaque)] == [Thinking("why"), Text("ok")]
+    assert [part.value["reasoning_details"] for part in parts if isinstance(part, Opaque)] == [
+        [{"text": "wh"}],
+        [{"text": "y"}],
+    ]
+
+
+@pytest.mark.parametrize("details", ["x", [None, 3], {}, None])
+def test_details_of_another_shape_are_nothing(details: Any) -> None:
+    assert folded(whole({"reasoning_details": details, "content": "ok"})).parts == (Text("ok"),)
 
 
 def test_reasoning_given_as_content_parts_is_read() -> None:

@@ -27,6 +27,7 @@ from techniques.core.events import (
     UsageReported,
     Warned,
 )
+from techniques.core.json import Json
 from techniques.core.reply import Reply, replied
 from techniques.core.request import Opaque, Refusal, Text, Thinking, ToolCall
 
@@ -114,6 +115,37 @@ def test_thinking_refusals_and_logprobs_are_told_par_06_rsn_03() -> None:
         {"content": "a"},
     ]
     assert [chunk["choices"][0]["logprobs"] for chunk in said] == [None, None, None, logprobs, None]
+
+
+def details(*pieces: Json, dialect: str = "openai_chat") -> Opaque:
+    return Opaque(dialect, {"reasoning_details": list(pieces)}, thinking=True)
+
+
+def test_what_a_provider_wants_back_of_its_reasoning_is_handed_on() -> None:
+    events = (
+        ThinkingDelta("why"),
+        BlockAdded(details({"index": 0})),
+        BlockAdded(details({"index": 9}, dialect="other")),
+        BlockAdded(Opaque("openai_chat", {"type": "novel"})),
+        TextDelta("a"),
+        Finished(),
+    )
+    said = chunks(stream(encoder(), *events))
+
+    assert [chunk["choices"][0]["delta"] for chunk in said[1:-1]] == [
+        {"reasoning_content": "why"},
+        {"reasoning_details": [{"index": 0}]},
+        {"content": "a"},
+    ]
+
+
+def test_in_a_whole_answer_it_is_one_list() -> None:
+    parts = (details({"index": 0}), Thinking("why"), details({"index": 1}), Text("ok"))
+    other = details({"index": 9}, dialect="other")
+    message = whole(Reply((*parts, other)))["choices"][0]["message"]
+
+    assert message["reasoning_details"] == [{"index": 0}, {"index": 1}]
+    assert (message["reasoning_content"], message["content"]) == ("why", "ok")
 
 
 def test_calls_are_told_piece_by_piece() -> None:

@@ -26,6 +26,12 @@ TURNS = st.lists(
             {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "new", "x": 1}]},
             {"role": "assistant", "content": "ok", "reasoning_content": "why", "x_new": [1]},
             {"role": "assistant", "content": "ok", "reasoning": "why"},
+            {
+                "role": "assistant",
+                "content": "ok",
+                "reasoning": "why",
+                "reasoning_details": [{"type": "reasoning.text", "signature": "c2ln"}],
+            },
             {"role": "assistant", "content": None, "tool_calls": [CALLED]},
             {"role": "assistant", "content": None, "refusal": "no"},
             {"role": "tool", "tool_call_id": "a1", "content": "r"},

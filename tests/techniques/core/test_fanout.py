@@ -164,6 +164,27 @@ async def test_a_call_is_not_heard_past_the_deadline() -> None:
 
     assert [type(event) for event in told] == [DeadlinePassed]
     assert anyio.current_time() == until
+
+
+async def test_what_is_asked_in_place_of_a_first_reply_counts() -> None:
+    channel = by_step({"a": "half", "b": "whole"})
+    call = Asking(channel, Request("m", step="a"), lambda _reply: Request("m", step="b"))
+
+    assert await ask_by(call, None) == replied("whole")
+
+
+async def test_a_first_reply_stands_if_nothing_better_comes() -> None:
+    channel = by_step({"a": "half", "b": Line(UpstreamFailed("down"))})
+    call = Asking(channel, Request("m", step="a"), lambda _reply: Request("m", step="b"))
+
+    assert await ask_by(call, None) == replied("half")
+
+
+async def test_a_first_reply_stands_if_the_deadline_comes_before_a_better_one() -> None:
+    channel = by_step({"a": "half", "b": later("whole", 9)})
+    call = Asking(channel, Request("m", step="a"), lambda _reply: Request("m", step="b"))
+
+    assert await ask_by(call, anyio.current_time() + 5) == replied("half")
     assert channel.open_calls == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TypeGuard
 
 import orjson
@@ -17,6 +18,8 @@ from gateway.upstream.providers.anthropic.decode import (
 )
 from gateway.upstream.providers.anthropic.failure import broken_off, failed_inside
 from gateway.upstream.providers.anthropic.headers import DIALECT, PATH, call_headers
+from gateway.upstream.providers.anthropic.losses import Losses
+from gateway.upstream.providers.anthropic.thinking import encode_thinking
 from gateway.upstream.sse import SseEvent, SseReader
 from techniques.core.errors import RequestRejected, UpstreamFailed
 from techniques.core.events import Event, Relayed, Warned
@@ -50,18 +53,36 @@ def encode_relay(request: Request, target: Target) -> HttpCall:
     assert _own(request.relay)
     body, raw = request.relay.body, request.relay.raw
     _check(body, target)
-    dropped = [] if target.capabilities.temperature else [x for x in _SAMPLING if x in body]
+    dropped = [] if target.relayed.temperature else [x for x in _SAMPLING if x in body]
     if dropped and request.strict:
         raise RequestRejected(f"{target.name} takes no {dropped[0]}.", param=dropped[0])
+    steered = target.steered and not _speaks(body)
+    warnings = [Warned("field_dropped", name) for name in dropped]
     same = body.get("model") == target.model and bool(body.get("stream")) == request.stream
-    if raw is None or dropped or not same:
+    if raw is None or dropped or steered or not same:
         changed = {name: value for name, value in body.items() if name not in dropped}
         changed["model"] = target.model
         if bool(body.get("stream")) != request.stream:
             changed["stream"] = request.stream
+        if steered:
+            warnings += _steer(request, target, changed)
         raw = orjson.dumps(changed)
-    warnings = tuple(Warned("field_dropped", name) for name in dropped)
-    return HttpCall(PATH, raw, call_headers(request), warnings)
+    return HttpCall(PATH, raw, call_headers(request), tuple(warnings))
+
+
+def _speaks(body: Mapping[str, Json]) -> bool:
+    """Tell whether the client says itself how much is to be thought."""
+    config = body.get("output_config")
+    return "thinking" in body or (isinstance(config, dict) and "effort" in config)
+
+
+def _steer(request: Request, target: Target, body: JsonObject) -> tuple[Warned, ...]:
+    """Write what the operator says of thinking into *body*, whose parts are the client's still."""
+    losses = Losses(replace(request, dialect=DIALECT))
+    if isinstance(config := body.get("output_config"), dict):
+        body["output_config"] = dict(config)
+    encode_thinking(request, target, body, losses)
+    return losses.warnings
 
 
 def _check(body: Mapping[str, Json], target: Target) -> None:

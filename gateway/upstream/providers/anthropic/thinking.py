@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from gateway.upstream.provider import Target
 from gateway.upstream.providers.anthropic.losses import Losses
-from techniques.core.json import JsonObject
+from gateway.upstream.thinking import LEAST_BUDGET, Settled, Thinks, budget_of, nearest, settle
+from techniques.core.json import Json, JsonObject
 from techniques.core.request import Request, ThinkingWish
 
-LEAST_BUDGET = 1024
-"""The fewest tokens the API takes for reasoning."""
-_BUDGETS: Mapping[str, int] = {"low": 1024, "medium": 4096, "high": 16384, "xhigh": 32768}
-_NO_EFFORT = frozenset({"none", "minimal"})
+_OMIT = "omit"
+"""The word for keeping a model from thinking by saying nothing of it."""
 
 
 def encode_thinking(request: Request, target: Target, body: JsonObject, losses: Losses) -> None:
@@ -24,57 +21,69 @@ def encode_thinking(request: Request, target: Target, body: JsonObject, losses: 
     wish = request.thinking or target.thinking
     if wish is None:
         return
-    thinking = _mode(wish, target, losses)
-    if wish.effort and (losses.own or thinking == {"type": "adaptive"}):
-        body.setdefault("output_config", {})["effort"] = wish.effort
-    if thinking is None:
-        return
-    if thinking["type"] == "enabled" and _is_barred(body["messages"]):
+    if losses.own and wish.effort is not None:
+        _write_effort(nearest(wish.effort, target.thinks.levels), body)
+    if wish.mode is not None or not losses.own:  # else the effort alone was said
+        _encode(wish, target.thinks, body, losses)
+
+
+def _encode(wish: ThinkingWish, thinks: Thinks, body: JsonObject, losses: Losses) -> None:
+    settled = settle(wish, thinks)
+    for lost in settled.losses:
+        losses.note(lost.code, lost.detail)
+    graded = settled.on and thinks.style == "anthropic_adaptive"
+    if graded and not (losses.own and wish.effort is not None):
+        _write_effort(settled.effort, body)
+    thinking = _thinking(wish, settled, thinks)
+    if settled.on and _is_barred(thinking, body["messages"]):
         losses.note("thinking_off", "thinking")
-        thinking = {"type": "disabled"}
-    budget = thinking.get("budget_tokens", 0)
-    if budget >= body["max_tokens"]:
-        losses.note("max_tokens_raised", "max_tokens")
-        body["max_tokens"] += budget
-    body["thinking"] = thinking | dict(losses.extra(wish.extra, "thinking"))
-    if thinking["type"] != "disabled":
+        settled, thinking = Settled(on=False), {"type": "disabled"}
+    _make_room(thinking.get("budget_tokens", 0), settled, body, losses)
+    if thinking:
+        body["thinking"] = thinking | (dict(wish.extra) if losses.own else {})
+    if settled.on:
         _clear(body, losses)
 
 
-def _mode(wish: ThinkingWish, target: Target, losses: Losses) -> JsonObject | None:
-    """Return the ``thinking`` object for *wish*, None where the effort alone says it."""
-    match wish.mode:
-        case "off":
-            return {"type": "disabled"}
-        case "adaptive":
-            return {"type": "adaptive"}
-        case "on":
-            budget = wish.budget_tokens or _BUDGETS.get(wish.effort or "medium", 4096)
-            return {"type": "enabled", "budget_tokens": max(budget, LEAST_BUDGET)}
-        case None:
-            return None if losses.own else _by_effort(wish.effort or "", target, losses)
+def _write_effort(effort: str | None, body: JsonObject) -> None:
+    if effort is not None:
+        body.setdefault("output_config", {})["effort"] = effort
 
 
-def _by_effort(effort: str, target: Target, losses: Losses) -> JsonObject | None:
-    if effort in _NO_EFFORT:
-        return {"type": "disabled"}
-    if target.thinking is not None and target.thinking.mode == "adaptive":
-        return {"type": "adaptive"}
-    if effort in _BUDGETS:
-        return {"type": "enabled", "budget_tokens": _BUDGETS[effort]}
-    losses.note("field_dropped", "reasoning_effort")
-    return None
+def _thinking(wish: ThinkingWish, settled: Settled, thinks: Thinks) -> JsonObject:
+    """Return the ``thinking`` object, an empty one where nothing is to be said."""
+    if not settled.on:
+        return {} if thinks.off in {"", _OMIT} else {"type": thinks.off}
+    adapts = wish.mode == "adaptive" and not thinks.known
+    if thinks.style != "anthropic_adaptive" and not adapts:
+        return {"type": "enabled", "budget_tokens": max(budget_of(settled), LEAST_BUDGET)}
+    # models that take no sampling parameters any more leave their reasoning's text out unless asked
+    shown = thinks.sampling == "never" and not settled.room
+    return {"type": "adaptive", **({"display": "summarized"} if shown else {})}
 
 
-def _is_barred(messages: list[JsonObject]) -> bool:
+def _is_barred(thinking: JsonObject, messages: list[JsonObject]) -> bool:
     """Tell whether a tool loop is under way whose reasoning did not come along.
 
     The API then refuses the request: with a budget set, the turn that called must start with its
     thinking.
     """
-    if len(messages) < 2 or messages[-1]["content"][0]["type"] != "tool_result":
+    if "budget_tokens" not in thinking or len(messages) < 2:
         return False
-    return messages[-2]["content"][0]["type"] not in {"thinking", "redacted_thinking"}
+    called, answered = (_first(message["content"]) for message in messages[-2:])
+    return answered == "tool_result" and called not in {"thinking", "redacted_thinking"}
+
+
+def _first(content: Json) -> str:
+    """Return the type of the first block of *content*, which may be plain text."""
+    return content[0]["type"] if isinstance(content, list) and content else "text"
+
+
+def _make_room(budget: int, settled: Settled, body: JsonObject, losses: Losses) -> None:
+    more = settled.room or (budget if budget >= body["max_tokens"] else 0)
+    if more:
+        losses.note("max_tokens_raised", "max_tokens")
+        body["max_tokens"] += more
 
 
 def _clear(body: JsonObject, losses: Losses) -> None:
@@ -88,5 +97,6 @@ def _clear(body: JsonObject, losses: Losses) -> None:
     choice = body.get("tool_choice")
     if choice is not None and choice["type"] in {"any", "tool"}:
         losses.note("tool_choice_relaxed", "tool_choice")
-        choice["type"] = "auto"
-        choice.pop("name", None)
+        body["tool_choice"] = {name: value for name, value in choice.items() if name != "name"} | {
+            "type": "auto"
+        }

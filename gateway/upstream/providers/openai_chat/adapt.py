@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from gateway.upstream.providers.openai_chat.losses import Losses, refuse
 from gateway.upstream.providers.openai_chat.payload import as_list, as_object, as_text
@@ -10,6 +11,8 @@ from techniques.core.capabilities import Capabilities
 from techniques.core.json import Json, JsonObject
 
 Body = Mapping[str, Json]
+
+_NEUTRAL: Final = frozenset({"temperature", "top_p"})  # at 1 they say nothing
 
 
 def adapt(body: Body, can: Capabilities, losses: Losses) -> Body:
@@ -66,12 +69,15 @@ def _tuned(body: Body, can: Capabilities, losses: Losses) -> Body:
     """Leave out the tuning that the target does not take."""
     if can.temperature and can.seed:
         return body
-    names = [] if can.temperature else ["temperature", "top_p"]
-    if not can.seed:
-        names.append("seed")
+    names = () if can.temperature else ("temperature", "top_p")
+    return without(body, names if can.seed else (*names, "seed"), losses)
+
+
+def without(body: Body, names: Sequence[str], losses: Losses) -> Body:
+    """Return *body* without the tuning of these *names*; itself if it has none of it."""
     gone = {name for name in names if name in body}
     for name in names:
-        if body.get(name) is not None and not (name != "seed" and body[name] == 1):
+        if body.get(name) is not None and not (name in _NEUTRAL and body[name] == 1):
             losses.drop("field_dropped", name)
     return {name: value for name, value in body.items() if name not in gone} if gone else body
 

@@ -10,6 +10,7 @@ from gateway.upstream.providers.openai_chat.encode import encode, is_relayed
 from gateway.upstream.providers.openai_chat.failure import failure
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.providers.openai_chat.relay import RelayedStream, RelayedWhole
+from gateway.upstream.providers.openai_chat.tags import tags_of
 from techniques.core.errors import UpstreamFailed
 from techniques.core.request import Request
 
@@ -29,7 +30,7 @@ class OpenAIChat:
         return encode(request, target)
 
     def reader(self, request: Request, target: Target, *, streamed: bool) -> Reader:
-        """Return a fresh reader; where thinking is split, even a relayed answer is decoded."""
+        """Return a fresh reader; where tags are to be split, even a relayed answer is decoded."""
         choices = _choices(request)
         split = target.split_thinking and choices == 1
         if is_relayed(request) and streamed == request.stream and not split:
@@ -37,9 +38,8 @@ class OpenAIChat:
                 return RelayedWhole()
             asked = request.relay is not None and request.relay.include_usage
             return RelayedStream(include_usage=asked, choices=choices)
-        if streamed:
-            return DecodedStream(split_thinking=split)
-        return DecodedWhole(split_thinking=split)
+        tags = tags_of(request, target) if choices == 1 else None
+        return DecodedStream(tags) if streamed else DecodedWhole(tags)
 
     def failure(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFailed:
         """Return what an answer with an error *status* means."""

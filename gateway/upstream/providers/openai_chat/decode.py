@@ -14,6 +14,7 @@ from gateway.upstream.providers.openai_chat.payload import (
     usage_of,
 )
 from gateway.upstream.providers.openai_chat.speech import Speech
+from gateway.upstream.providers.openai_chat.tags import Tags
 from gateway.upstream.providers.openai_chat.whole import read_whole
 from gateway.upstream.sse import SseEvent, SseReader, parse
 from techniques.core.errors import StreamBroken
@@ -24,9 +25,9 @@ from techniques.core.json import JsonObject
 class DecodedStream:
     """Reads ``chat.completion.chunk`` objects; of several choices only the first."""
 
-    def __init__(self, *, split_thinking: bool) -> None:
+    def __init__(self, tags: Tags | None) -> None:
         self._sse = SseReader()
-        self._speech = Speech(split_thinking=split_thinking)
+        self._speech = Speech(tags)
         self._choice = Choice()
         self._stop_text: str | None = None
         self._begun = False
@@ -79,16 +80,16 @@ class DecodedStream:
         self._over = True
         if self._choice.reason is None:
             raise StreamBroken("The provider's stream ended before the model finished.")
-        yield from self._speech.close()
+        yield from self._speech.close(cut=self._choice.reason == "length")
         yield finished(self._choice.reason, self._stop_text)
 
 
 class DecodedWhole:
     """Reads one ``chat.completion`` object; of several choices only the first."""
 
-    def __init__(self, *, split_thinking: bool) -> None:
+    def __init__(self, tags: Tags | None) -> None:
         self._body = bytearray()
-        self._speech = Speech(split_thinking=split_thinking)
+        self._speech = Speech(tags)
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
         """Collect *chunk*."""
@@ -106,8 +107,9 @@ class DecodedWhole:
         message = choice["message"]
         calls = [call for call in as_list(message.get("tool_calls")) if isinstance(call, dict)]
         numbered = [{**call, "index": place} for place, call in enumerate(calls)]
-        yield from self._speech.say({**message, "tool_calls": numbered}, choice.get("logprobs"))
-        yield from self._speech.close()
+        message = {**message, "tool_calls": numbered}
+        cut = state.reason == "length"
+        yield from self._speech.say_whole(message, choice.get("logprobs"), cut=cut)
         if usage := usage_of(answer.get("usage")):
             yield UsageReported(usage)
         yield finished(state.reason or "stop", as_text(choice.get("stop_reason")) or None)

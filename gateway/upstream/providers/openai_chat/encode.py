@@ -10,6 +10,7 @@ from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.openai_chat.adapt import Body, adapt
 from gateway.upstream.providers.openai_chat.losses import Losses, refuse
 from gateway.upstream.providers.openai_chat.payload import DIALECT, as_list, as_object
+from gateway.upstream.providers.openai_chat.thinking import steered, thinking
 from gateway.upstream.providers.openai_chat.turns import tools_of, turns_of
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (
@@ -17,7 +18,6 @@ from techniques.core.request import (
     Request,
     ResponseFormat,
     Sampling,
-    ThinkingWish,
     ToolChoice,
 )
 
@@ -39,11 +39,16 @@ def encode(request: Request, target: Target) -> HttpCall:
     if relay is not None and relay.dialect == DIALECT:
         losses = Losses(strict=request.strict)
         body = _relayed(request, relay, target)
+        body = steered(body, relay, target, losses) if target.steered else body
+        can = target.relayed
     else:
         request = request.decoded()
         losses = Losses(strict=request.strict, native=request.dialect in {"", DIALECT})
         body = _written(request, target, losses)
-    adapted = adapt(body, target.capabilities, losses)
+        wish = request.thinking or target.thinking
+        body = body if wish is None else thinking(body, wish, target, losses)
+        can = target.capabilities
+    adapted = adapt(body, can, losses)
     untouched = relay is not None and adapted is relay.body
     raw = relay.raw if relay is not None and untouched else None
     headers = {"content-type": "application/json"}
@@ -63,9 +68,6 @@ def _relayed(request: Request, relay: Relay, target: Target) -> Body:
     options = _stream_options(request, target, as_object(body.get("stream_options")))
     if options != body.get("stream_options"):
         changes["stream_options"] = options
-    effort = _effort(target.thinking)
-    if effort and body.get("reasoning_effort") is None:
-        changes["reasoning_effort"] = effort
     if not changes:
         return body
     changed = {**body, **changes}
@@ -81,7 +83,7 @@ def _stream_options(request: Request, target: Target, asked: JsonObject) -> Json
     return asked if asked.get("include_usage") is True else {**asked, "include_usage": True}
 
 
-def _written(request: Request, target: Target, losses: Losses) -> JsonObject:
+def _written(request: Request, target: Target, losses: Losses) -> Body:
     if request.sampling.n > 1:
         raise refuse("more than one choice here", "n")
     extra = losses.keep(request.extra)
@@ -90,7 +92,6 @@ def _written(request: Request, target: Target, losses: Losses) -> JsonObject:
         "stream_options": _stream_options(request, target, as_object(extra.get("stream_options"))),
         "tools": tools_of(request.tools, losses) or None,
         "response_format": _format(request.response_format, native=losses.native),
-        "reasoning_effort": _effort(request.thinking or target.thinking),
         "user": request.user,
         **_choice(request),
         **_sampling(request.sampling, losses),
@@ -165,15 +166,3 @@ def _is_closed(schema: Json) -> bool:
         if named != set(as_list(schema.get("required"))):
             return False
     return all(map(_is_closed, schema.values()))
-
-
-def _effort(wish: ThinkingWish | None) -> str | None:
-    """Return the effort that *wish* comes to: a budget of thinking tokens is put into words."""
-    if wish is None or wish.mode == "off":
-        return None
-    if wish.effort is not None:
-        return wish.effort
-    if wish.mode != "on":
-        return None
-    budget = wish.budget_tokens or 0
-    return "low" if budget < 2048 else "medium" if budget < 8192 else "high"

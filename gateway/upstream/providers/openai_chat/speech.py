@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gateway.upstream.providers.openai_chat.payload import as_list, as_object, as_text
-from gateway.upstream.providers.openai_chat.think import ThinkSplitter
+from gateway.upstream.providers.openai_chat.payload import (
+    DIALECT,
+    as_list,
+    as_object,
+    as_text,
+)
+from gateway.upstream.providers.openai_chat.tags import Tags, TagSplitter
 from techniques.core.events import (
+    BlockAdded,
     Event,
     RefusalDelta,
     TextDelta,
@@ -16,25 +22,31 @@ from techniques.core.events import (
     ToolCallStarted,
 )
 from techniques.core.json import Json, JsonObject
+from techniques.core.request import Opaque
+
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+"""The fields in which hosts put reasoning: DeepSeek and older vLLM; newer vLLM, OpenRouter and
+Groq; Ollama."""
+_DETAILS = "reasoning_details"
 
 
 class Speech:
     """Reads mended deltas of one choice, or one whole message, in order.
 
-    ``answer_id`` makes ids for tool calls that came without one.
+    ``answer_id`` makes ids for tool calls that came without one. *tags* are looked for in the text.
     """
 
-    def __init__(self, *, split_thinking: bool) -> None:
+    def __init__(self, tags: Tags | None = None) -> None:
         self.answer_id = ""
-        self._think = ThinkSplitter() if split_thinking else None
+        self._tags = tags
+        self._think = None if tags is None else TagSplitter(tags)
         self._started: set[int] = set()
         self._early: dict[int, list[str]] = {}
         self._ids: dict[int, str] = {}
 
     def say(self, delta: JsonObject, logprobs: Json = None) -> Iterator[Event]:
         """Yield the events in *delta*."""
-        if thinking := as_text(delta.get("reasoning_content")) or as_text(delta.get("reasoning")):
-            yield ThinkingDelta(thinking)
+        yield from self._reasoning(delta)
         content = delta.get("content")
         if isinstance(content, str):
             yield from self._text(content, logprobs)
@@ -48,12 +60,32 @@ class Speech:
         if function := as_object(delta.get("function_call")):
             yield from self._call({"index": 0, "function": function})
 
-    def close(self) -> Iterator[Event]:
-        """Yield what was kept back for more to come."""
+    def say_whole(self, message: JsonObject, logprobs: Json, *, cut: bool) -> Iterator[Event]:
+        """Yield the events in a whole *message*, which may have been *cut* at its limit."""
+        content = message.get("content")
+        if self._tags is not None and isinstance(content, str):
+            self._think = TagSplitter(self._tags.of_whole(content, cut=cut))
+        yield from self.say(message, logprobs)
+        yield from self.close(cut=cut)
+
+    def close(self, *, cut: bool) -> Iterator[Event]:
+        """Yield what was kept back for more to come; *cut*: the model was stopped at its limit."""
         if self._think:
-            yield from self._think.close()
+            yield from self._think.close(cut=cut)
         for index in list(self._early):
             yield from self._start(index, "")
+
+    def _reasoning(self, delta: JsonObject) -> Iterator[Event]:
+        """Yield the reasoning that *delta* has apart from its text."""
+        details = [part for part in as_list(delta.get(_DETAILS)) if isinstance(part, dict)]
+        thinking = next((text for name in _REASONING if (text := as_text(delta.get(name)))), "")
+        thinking = thinking or "".join(map(_detail, details))
+        if thinking:
+            if self._think:
+                self._think.told_apart()
+            yield ThinkingDelta(thinking)
+        if details:
+            yield BlockAdded(Opaque(DIALECT, {_DETAILS: details}, thinking=True))
 
     def _text(self, text: str, logprobs: Json) -> Iterator[Event]:
         logprobs = logprobs if as_object(logprobs).get("content") else None
@@ -61,7 +93,11 @@ class Speech:
             if text or logprobs:
                 yield TextDelta(text, logprobs)
             return
-        for piece in self._think.feed(text):
+        pieces = list(self._think.feed(text))
+        if logprobs and any(isinstance(piece, ThinkingDelta) for piece in pieces):
+            spoken = sum(len(piece.text) for piece in pieces if isinstance(piece, TextDelta))
+            logprobs = _last(logprobs, len(text) - spoken)
+        for piece in pieces:
             if isinstance(piece, TextDelta) and logprobs:
                 piece, logprobs = TextDelta(piece.text, logprobs), None
             yield piece
@@ -95,3 +131,18 @@ class Speech:
         yield ToolCallStarted(index, self._ids.get(index) or made_up, name)
         if arguments := "".join(self._early.pop(index)):
             yield ToolCallDelta(index, arguments)
+
+
+def _detail(part: JsonObject) -> str:
+    """Return what can be read of one of OpenRouter's details."""
+    return as_text(part.get("text")) or as_text(part.get("summary"))
+
+
+def _last(logprobs: JsonObject, start: int) -> JsonObject:
+    """Return *logprobs* without those of the tokens before character *start*."""
+    kept, place = [], 0
+    for token in as_list(logprobs.get("content")):
+        if place >= start:
+            kept.append(token)
+        place += len(as_text(as_object(token).get("token")))
+    return {**logprobs, "content": kept}

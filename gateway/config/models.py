@@ -1,0 +1,72 @@
+"""What a configuration says of one model."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gateway.config.section import Section
+from gateway.config.thinking import Style, ThinkingConfig
+from gateway.config.values import Seconds
+
+Rate = Annotated[Decimal, Field(ge=0)]
+
+
+class PriceConfig(Section):
+    """US dollars per million tokens; ``per_request`` and ``image`` each."""
+
+    input: Rate
+    output: Rate
+    cache_read: Rate | None = None
+    cache_write: Rate | None = None
+    cache_write_1h: Rate | None = None
+    reasoning: Rate | None = None
+    audio_input: Rate | None = None
+    audio_output: Rate | None = None
+    image: Rate | None = None
+    per_request: Rate | None = None
+
+
+class CapabilityConfig(Section):
+    """What a model can do; see ``techniques.core.capabilities``.
+
+    ``reasoning`` stands for a model that takes no temperature and wants
+    ``max_completion_tokens``.
+    """
+
+    tools: bool = True
+    vision: bool = True
+    json_schema: bool = True
+    logprobs: bool = True
+    seed: bool = True
+    temperature: bool = True
+    max_completion_tokens: bool = False
+    developer_role: bool = True
+    many_systems: bool = True
+    stream_usage: bool = True
+    n: bool = True
+    context: int | None = Field(None, gt=0)
+    reasoning: bool = False
+
+
+class ModelConfig(Section):
+    """A model that callers can name. A name ending in ``*`` serves every name that begins so.
+
+    ``model`` is the provider's own name, the same if absent. ``thinking`` is what is asked for when
+    the caller says nothing of it, ``thinking_style`` how its backend takes that (inferred if
+    absent). ``think_tags: split`` takes reasoning between ``<think>`` tags out of the text of
+    relayed answers too. A call that has not begun after ``hedge_after_s`` is sent a second time.
+    """
+
+    name: str = Field(min_length=1)
+    provider: str
+    model: str | None = None
+    fallbacks: tuple[str, ...] = ()
+    thinking: ThinkingConfig | None = None
+    thinking_style: Style | None = None
+    think_tags: Literal["keep", "split"] = "keep"
+    price: PriceConfig | None = None
+    capabilities: CapabilityConfig = CapabilityConfig()
+    hedge_after_s: Seconds | None = Field(None, gt=0)

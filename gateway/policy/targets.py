@@ -1,0 +1,67 @@
+"""What is known of a model: stated by the operator, or inferred from its host and its id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gateway.config import ModelConfig, ProviderConfig
+from gateway.config.thinking import ThinkingConfig
+from gateway.upstream.families import thinks_of
+from gateway.upstream.provider import Target
+from gateway.upstream.thinking import Thinks
+from techniques.core.capabilities import Capabilities
+from techniques.core.request import ThinkingWish
+
+_OFF = ThinkingWish("off")
+
+
+def target_of(row: ModelConfig, account: ProviderConfig, model: str) -> Target:
+    """Return the provider's *model* as *row* at *account* configures it."""
+    style = row.thinking_style or account.thinking_style
+    thinks = thinks_of(model, account.dialect, account.base_url, style)
+    wish = _wish(row.thinking, thinks)
+    stated = _stated(row, account.dialect)
+    return Target(
+        name=row.name,
+        provider=row.provider,
+        model=model,
+        capabilities=Capabilities(**_inferred(thinks, wish) | stated),
+        stated=Capabilities(**stated),
+        thinks=thinks,
+        thinking=wish,
+        steered=row.thinking is not None or style is not None,
+        split_thinking=row.think_tags == "split",
+    )
+
+
+def _stated(row: ModelConfig, dialect: str) -> dict[str, Any]:
+    """Return the capabilities that *row* states, or that go without saying in *dialect*."""
+    stated = row.capabilities.model_dump(exclude={"reasoning"}, exclude_unset=True)
+    if row.capabilities.reasoning:
+        stated |= {"temperature": False, "max_completion_tokens": True}
+    if row.capabilities.reasoning or dialect == "anthropic":
+        stated.setdefault("logprobs", False)
+    return stated
+
+
+def _inferred(thinks: Thinks, wish: ThinkingWish | None) -> dict[str, bool]:
+    """Return what a model is likely to take that *thinks* so, and does for *wish* unasked."""
+    on = thinks.unasked if wish is None else wish.thinks
+    bars = on and thinks.sampling == "off"
+    return {
+        "temperature": thinks.sampling != "never",
+        "max_completion_tokens": thinks.newer_limit,
+        "logprobs": thinks.sampling != "never" and not bars,
+        "thinking": bars,
+    }
+
+
+def _wish(stated: ThinkingConfig | None, thinks: Thinks) -> ThinkingWish | None:
+    """Return what to ask for when the caller says nothing: no thinking, if nothing is *stated*."""
+    if stated is None:
+        return _OFF if thinks.unasked and thinks.off else None
+    if stated.enabled == "auto":
+        return None
+    if not stated.enabled:
+        return _OFF
+    return ThinkingWish("on", stated.budget_tokens, stated.effort)
