@@ -36,6 +36,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         avoid="The request is for code or fiction: there are no facts to ask for.",
         modality=MENDING,
     ),
+    aliases=("cov",),
 )
 def chain_of_verification(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:
     """Draft an answer, ask apart for the facts it stands on, and correct what they contradict."""

@@ -80,6 +80,7 @@ class SelfOptions(BaseModel, frozen=True, extra="forbid"):
         needs=("two models",),
         modality=COMBINING,
     ),
+    aliases=("moa",),
 )
 def mixture_of_agents(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:
     """Have each model answer, in layers if wanted, and one of them sum up all the answers."""

@@ -49,6 +49,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         avoid="The task is creative or open: there is no one answer that draws could agree on.",
         modality=VOTING,
     ),
+    aliases=("adaptive_sc",),
 )
 def self_consistency(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:
     """Draw several answers and return one that most of them agree with."""

@@ -46,6 +46,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         needs=("judge",),
         modality=VOTING,
     ),
+    aliases=("weighted_best_of_n",),
 )
 def weighted_bon(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:
     """Draw several answers, have each one judged, and return one of the answer of most weight."""
