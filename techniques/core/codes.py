@@ -33,6 +33,7 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "no_consensus": "The draws did not agree enough; the most frequent answer is given.",
         "not_combined": "For this reason no answer could be written from the draws; the best one "
         "is given.",
+        "not_escalated": "The answer was not sure enough, and a stronger one was not to be had.",
         "not_in_effect": "This wish is read, and not acted on in this version.",
         "one_model": "The technique is for several models, and `channels` names no second one.",
         "params_ignored": "Options came without a technique.",
@@ -56,6 +57,7 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "tool_choice_relaxed": "The provider cannot think and be forced to a tool; it may choose.",
         "trace_cut": "So much of what the calls wrote is not shown: the client read too slowly, or "
         "an answer that is not streamed has no room for more.",
+        "uncalibrated": "How sure the model usually is was not measured; bare probabilities count.",
         "verification_unusable": "What was to check the draft could not be read, and "
         "changed nothing.",
         "voter_unusable": "Meanings could not be compared; only answers of the same words agree.",

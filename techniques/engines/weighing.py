@@ -19,6 +19,7 @@ from techniques.parts.confidence import (
     levelled,
     read_check,
     spoken,
+    telling,
     token_sureness,
 )
 from techniques.parts.cue import cued
@@ -215,9 +216,7 @@ class _Tokens(_Nothing):
 
     def fit(self, request: Request, member: Member) -> Request:
         """Return *request* with the wish for log-probabilities, if *member* has any."""
-        if not member.capabilities.logprobs:
-            return request
-        return replace(request, sampling=replace(request.sampling, logprobs=True))
+        return telling(request, member)
 
     def read(self, reply: Reply) -> tuple[Reply, float | None]:
         """Take log-probabilities that the client did not ask for out of *reply*."""

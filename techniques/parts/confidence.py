@@ -39,6 +39,13 @@ _LONGEST: Final = 80  # characters of such a line: what is longer says something
 _LOOKED_AT: Final = 2  # last lines: some models state their answer after it
 
 
+def telling(request: Request, member: Member) -> Request:
+    """Return *request* with the wish for log-probabilities, if *member* has any."""
+    if not member.capabilities.logprobs:
+        return request
+    return replace(request, sampling=replace(request.sampling, logprobs=True))
+
+
 def token_sureness(reply: Reply) -> float | None:
     """Return the geometric mean of the probabilities of the answer's tokens, 0 to 1.
 

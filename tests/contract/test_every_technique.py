@@ -28,6 +28,7 @@ from tests.techniques.scene import (
     scripted,
     sensible,
     shown,
+    usual,
 )
 
 CARDS = load(catalog)
@@ -41,7 +42,7 @@ async def run(
     card: Card, channel: ScriptedChannel, request: Request = QUESTION, cap: Cap | None = None
 ) -> Played:
     """Play *card* with two models, neither of which is told to judge."""
-    setting = Setting(card.options(), cap=cap)
+    setting = Setting(usual(card), cap=cap)
     return await play(card.run, channels(channel, pool=2), request, setting)
 
 
@@ -85,7 +86,7 @@ async def test_nothing_stays_open_when_cancelled(card: Card) -> None:
 @every_technique
 async def test_nothing_stays_open_when_left_early(card: Card) -> None:
     channel = scripted(sensible)
-    task = Task(QUESTION, card.options())
+    task = Task(QUESTION, usual(card))
     async with TechniqueChannel(card.run, task, channels(channel)).open(QUESTION) as events:
         await anext(aiter(events))
     assert channel.open_calls == 0
@@ -109,10 +110,10 @@ async def test_any_one_sub_call_may_fail(card: Card) -> None:
 
 @every_technique
 async def test_any_one_sub_call_may_break_off_mid_answer(card: Card) -> None:
-    steps = [request.step for request in (await run(card, scripted(sensible))).asked]
+    asked = (await run(card, scripted(sensible))).asked
     broken = Line(Reply((Text("half an"),)), breaks=UpstreamFailed("It broke."))
-    for failing in steps:
-        if failing == "a0":  # its pieces have gone to the client: only an error can follow
+    for failing, role in ((request.step, request.role) for request in asked):
+        if role == "answer":  # its pieces have gone to the client: only an error can follow
             with pytest.raises(GatewayError):
                 await run(card, but(failing, broken))
             continue
@@ -151,7 +152,7 @@ async def test_a_cap_of_no_call_is_told(card: Card) -> None:
 async def test_the_deadline_is_kept_with_the_best_so_far(card: Card) -> None:
     channel = scripted(lambda request: replace(line(sensible(request)), after=4))
     deadline = anyio.current_time() + 10
-    setting = Setting(card.options(), deadline=deadline)
+    setting = Setting(usual(card), deadline=deadline)
     played = await play(card.run, channels(channel), QUESTION, setting)
     assert "42" in played.text
     assert anyio.current_time() <= deadline
@@ -160,7 +161,7 @@ async def test_the_deadline_is_kept_with_the_best_so_far(card: Card) -> None:
 @every_technique
 async def test_a_deadline_before_any_answer_is_told(card: Card) -> None:
     channel = scripted(lambda _request: Line(Reply(), after=60))
-    setting = Setting(card.options(), deadline=anyio.current_time() + 10)
+    setting = Setting(usual(card), deadline=anyio.current_time() + 10)
     with pytest.raises((DeadlinePassed, TimeoutError)), anyio.fail_after(11):
         await play(card.run, channels(channel), QUESTION, setting)
 

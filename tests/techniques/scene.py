@@ -15,9 +15,10 @@ from techniques.core.channel import Channels, Member, Technique, TechniqueChanne
 from techniques.core.errors import GatewayError
 from techniques.core.events import Event, Note, Provisional, Warned
 from techniques.core.json import Json
+from techniques.core.registry import Card
 from techniques.core.reply import Reply, fold, replied
 from techniques.core.request import Request, Text, ToolCall, said
-from techniques.core.task import Sandbox, Task, Unlimited
+from techniques.core.task import Calibration, Sandbox, Task, Uncalibrated, Unlimited
 from techniques.parts.judge import CHECKLIST
 from techniques.testing import Line, ScriptedChannel
 
@@ -99,6 +100,16 @@ def channels(
     return Channels(members[0], members)
 
 
+@dataclass(frozen=True)
+class Measured(Uncalibrated):
+    """A calibration by which every answer ranks so among those of its model."""
+
+    share: float
+
+    def rank(self, model: str, sureness: float) -> float | None:
+        return self.share
+
+
 def with_judge(channel: ScriptedChannel) -> Channels:
     return replace(channels(channel), judge=Member("j", "judge", channel))
 
@@ -112,6 +123,7 @@ class Setting:
     cap: Cap | None = None
     deadline: float | None = None
     sandbox: Sandbox | None = None
+    calibration: Calibration = field(default_factory=Uncalibrated)
 
 
 async def play(
@@ -124,6 +136,7 @@ async def play(
         setting.cap or Unlimited(),
         setting.deadline,
         sandbox=setting.sandbox,
+        calibration=setting.calibration,
     )
     async with TechniqueChannel(technique, task, models).open(request) as stream:
         events = [event async for event in stream]
@@ -197,6 +210,17 @@ def tokens(*told: str | float) -> Reply:
     return replace(replied("".join(str(text) for text, _ in pairs)), logprobs={"content": listed})
 
 
+def needed(card: Card) -> dict[str, Json]:
+    """The options that *card* must be given, as its examples have them."""
+    fields = card.options.model_fields.items()
+    return {name: (field.examples or [None])[0] for name, field in fields if field.is_required()}
+
+
+def usual(card: Card) -> BaseModel:
+    """The options of *card*, as they are where nothing more is said than must be."""
+    return card.options.model_validate(needed(card))
+
+
 def parts_text(reply: Reply) -> list[str]:
     return [part.text for part in reply.parts if isinstance(part, Text)]
 
@@ -223,6 +247,7 @@ def sensible(request: Request) -> Answer:
         ),
         "verification": json.dumps({"known": True, "answer": "The result is 42."}),
         "crosscheck": json.dumps({"claims": [CLAIM]}),
+        "rating": json.dumps({"difficulty": 0.4}),
         "refine": f"The result after all, {request.step}: 42",
     }
     plain = f"Worked out by {request.step}, the result is 42.\n\nFinal answer: 42"
