@@ -26,10 +26,13 @@ from gateway.upstream.simulated.settings import ABOUT, MODELS
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.openai_chat import OpenAIChat
 from techniques import catalog
+from techniques.catalog import acm
 from techniques.core.codes import WARNINGS
 from techniques.core.errors import StreamBroken
+from techniques.core.json import JsonObject
 from techniques.core.registry import Card, load
 from techniques.core.values import plain, values_of
+from techniques.parts.tables import Dispatch
 
 ROOT: Final = Path(__file__).parents[1]
 _BLOCK: Final = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
@@ -104,6 +107,22 @@ _SPECIAL: Final = {
 }
 
 
+def delegation() -> str:
+    """Return the tables by which ``acm`` and ``acm_soft`` hand on where nothing else is said."""
+    tables = {"acm": acm.TABLE, **{f"acm, {name}": it for name, it in acm.CATEGORY_TABLES.items()}}
+    rows = [
+        (title, "difficulty {:g} to {:g}".format(*row.difficulty_range), *_dispatch(row))
+        for title, table in tables.items()
+        for row in table
+    ]
+    rows += [("acm_soft", f"confidence from {one.at_least:g}", *_dispatch(one)) for one in acm.BINS]
+    return _table(("of", "where", "technique", "options"), rows)
+
+
+def _dispatch(dispatch: Dispatch) -> tuple[str, str]:
+    return f"`{dispatch.technique}`", f"`{plain(dispatch.params)}`" if dispatch.params else "-"
+
+
 def sources() -> str:
     """Return where each technique comes from."""
     cited = [card for card in _own() if card.traits.source != "none"]
@@ -113,12 +132,16 @@ def sources() -> str:
 def options() -> str:
     """Return the table of the techniques' options."""
     rows = [
-        (f"`{card.name}`", f"`{name}`", values_of(field), f"`{plain(field['default'])}`", told)
+        (f"`{card.name}`", f"`{name}`", values_of(field), _default(field), told)
         for card in _own()
         for name, field in card.options.model_json_schema()["properties"].items()
         for told in [field.get("description", "")]
     ]
     return _table(("technique", "option", "values", "default", "meaning"), rows)
+
+
+def _default(field: JsonObject) -> str:
+    return f"`{plain(field['default'])}`" if "default" in field else "none, it must be given"
 
 
 class _Listed(CollectorRegistry):
@@ -219,6 +242,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "headers-without-effect": headers_without_effect,
     "techniques": techniques,
     "modality": modality,
+    "delegation": delegation,
     "sources": sources,
     "options": options,
     "metrics": metrics,

@@ -156,6 +156,7 @@ class Pipeline:
             choices=plan.choices,
             fence=token_hex(8),
             sandbox=self.sandbox,
+            techniques=plan.techniques,
         )
         run = _run(plan, plan.card, asked.wishes)
         if stack.trace is not None:

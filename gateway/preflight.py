@@ -9,11 +9,13 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from gateway.config import Config, Secrets
+from gateway.planning.options import configured_of
 from gateway.policy.targets import target_of
 from gateway.upstream.addresses import is_private
 from techniques import catalog
 from techniques.core.json import Json
-from techniques.core.registry import Card, load
+from techniques.core.registry import Card, Cards, load
+from techniques.parts.tables import CARDS
 
 _WORDS = ("none", "auto")
 
@@ -111,13 +113,14 @@ def _techniques(config: Config) -> Iterator[str]:
     for path, name in named:
         if name not in (*_WORDS, *cards):
             yield f"{path}: there is no technique {name!r}"
-    for name in stated.techniques.keys() & cards.keys():
-        yield from _options(cards[name], stated.techniques[name])
+    used = ({stated.default} | stated.techniques.keys()) & cards.keys()
+    for name in sorted({cards[name].name for name in used}):
+        yield from _options(cards[name], stated.techniques, cards)
 
 
-def _options(card: Card, options: Mapping[str, Json]) -> Iterator[str]:
+def _options(card: Card, stated: Mapping[str, Mapping[str, Json]], cards: Cards) -> Iterator[str]:
     try:
-        card.options.model_validate(options)
+        card.options.model_validate(configured_of(card, stated), context={CARDS: cards})
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_input=False):
             at = ".".join(map(str, fault["loc"]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from gateway.metering.caps import Caps
-from gateway.planning.options import options_of
+from gateway.planning.options import can_do_with, configured_of, options_of
 from gateway.policy.keys import Caller
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import NOTHING, PREFIX, Wishes
@@ -18,8 +18,9 @@ from router_service.contract import RouteQuery, Router
 from techniques.core.errors import Denied, RequestRejected, UnknownModel
 from techniques.core.events import Warned
 from techniques.core.json import Json
-from techniques.core.registry import Card
+from techniques.core.registry import Card, Cards
 from techniques.core.request import Request
+from techniques.engines.delegate import PLAIN
 
 NONE = "none"
 AUTO = "auto"
@@ -32,15 +33,17 @@ class Plan:
 
     ``card`` and ``options`` are None when no technique runs. ``models`` are the one that answers
     and its fallbacks, ``pool`` those a technique may draw from (the first is ``models[0]``).
-    ``deadline_s`` is from the moment the request came in. ``why`` names what decided. ``request``
-    is the call's request in full, where planning had to read it; ``choices`` is how many answers a
-    technique is to give to it, of which the request itself then says nothing.
+    ``techniques`` are those that it may hand on to, with their configured options. ``deadline_s``
+    is from the moment the request came in. ``why`` names what decided. ``request`` is the call's
+    request in full, where planning had to read it; ``choices`` is how many answers a technique is
+    to give to it, of which the request itself then says nothing.
     """
 
     models: tuple[Model, ...]
     card: Card | None = None
     options: BaseModel | None = None
     pool: tuple[Model, ...] = ()
+    techniques: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     judge: Model | None = None
     critic: Model | None = None
     caps: Caps = field(default_factory=Caps)
@@ -84,7 +87,7 @@ class Planner:
     """
 
     catalogue: Catalogue
-    cards: Mapping[str, Card]
+    cards: Cards
     defaults: Defaults
     router: Router
     known: dict[tuple[str, str | None], Plan] = field(default_factory=dict)
@@ -114,8 +117,9 @@ class Planner:
         plan = Plan(
             models=(model, *self._fallbacks(model, caller, wishes)),
             card=card,
-            options=options_of(card, self.defaults.options, wishes.params) if card else None,
+            options=self._options(card, wishes) if card else None,
             pool=self._pool(model, wishes),
+            techniques=self._open_to(caller) if card else {},
             judge=self._second(wishes.judge, self.defaults.judge, model),
             critic=self._second(wishes.critic, self.defaults.critic, model),
             caps=self._caps(caller, wishes),
@@ -198,7 +202,7 @@ class Planner:
         if asked != AUTO:
             return asked, why
         first = NONE if self.defaults.technique == AUTO else self.defaults.technique
-        own = (card.name for card in self.cards.values())
+        own = (card.name for card in self.cards.values() if self._is_ready(card, wishes))
         offered = dict.fromkeys((first, NONE, *own))
         allowed = tuple(name for name in offered if may_apply(caller, name))
         decision = self.router.route(RouteQuery(model=model.name, techniques=allowed))
@@ -215,9 +219,26 @@ class Planner:
                 code="unknown_technique",
                 param=f"{PREFIX}technique",
             )
-        if not any(may_apply(caller, known) for known in {name, card.name, *card.aliases}):
+        if not _permits(caller, card, name):
             raise Denied(f"This key may not use the technique {name}.", param=f"{PREFIX}technique")
         return card
+
+    def _options(self, card: Card, wishes: Wishes) -> BaseModel:
+        return options_of(card, self._given(card, wishes), self.cards)
+
+    def _is_ready(self, card: Card, wishes: Wishes) -> bool:
+        return can_do_with(card, self._given(card, wishes))
+
+    def _given(self, card: Card, wishes: Wishes) -> dict[str, Json]:
+        return configured_of(card, self.defaults.options) | dict(wishes.params or {})
+
+    def _open_to(self, caller: Caller) -> Mapping[str, Mapping[str, Json]]:
+        """Return the techniques that *caller* may use, and the plain one, with their options."""
+        return {
+            card.name: configured_of(card, self.defaults.options)
+            for card in self.cards.values()
+            if card.name == PLAIN or _permits(caller, card, card.name)
+        }
 
     def _pool(self, model: Model, wishes: Wishes) -> tuple[Model, ...]:
         others = map(self.catalogue.find, wishes.channels or ())
@@ -263,6 +284,10 @@ def _unused(card: Card | None, wishes: Wishes) -> Iterator[Warned]:
 def may_apply(caller: Caller, technique: str) -> bool:
     """Return whether *caller* may use *technique*; asking for none is always allowed."""
     return technique == NONE or caller.techniques is None or technique in caller.techniques
+
+
+def _permits(caller: Caller, card: Card, name: str) -> bool:
+    return any(may_apply(caller, known) for known in {name, card.name, *card.aliases})
 
 
 def may_use(caller: Caller, model: Model) -> bool:

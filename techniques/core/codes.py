@@ -48,6 +48,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "technique_failed": "The technique failed with this code; a plain call gave the answer.",
         "technique_masked": "The request has something that the technique cannot keep (`n` > 1, "
         "token probabilities), or names no second model, and a plain call gave the answer.",
+        "technique_replaced": "The technique that the question's difficulty called for cannot be "
+        "used here (request, key or models), and another one was.",
         "temperature_clamped": "The temperature was lowered to the most that the provider takes.",
         "tests_failed": "No answer passed all tests; one that passed most of them is given.",
         "tests_unused": "Tests could not be run, and a judge selected instead.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from types import MappingProxyType, ModuleType
 from typing import Final, Literal, TypeAlias, TypeVar
 
@@ -54,6 +55,10 @@ COMBINING: Final = Modality(tools="votes", json="checked", logprobs="plain")
 """An answer may be written from several; tool calls are voted on."""
 MENDING: Final = Modality(tools="first action", json="checked", logprobs="plain")
 """A draft may be written anew; a draft that acts is final."""
+DELEGATED: Final = Modality(
+    tools="delegated", json="delegated", images="delegated", logprobs="delegated", fixed="delegated"
+)
+"""Another technique, chosen for the request, does the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,8 @@ class Card:
     aliases: tuple[str, ...] = ()
 
 
+Cards: TypeAlias = Mapping[str, Card]
+_Delegating = Callable[[Task[OptionsT], Channels, Cards], AsyncGenerator[Event, None]]
 _cards: dict[str, Card] = {}
 
 
@@ -117,7 +124,26 @@ def technique(
     return register
 
 
-def load(package: ModuleType) -> Mapping[str, Card]:
+def delegating(
+    *, options: type[OptionsT], traits: Traits, aliases: tuple[str, ...] = ()
+) -> Callable[[_Delegating[OptionsT]], _Delegating[OptionsT]]:
+    """Register the decorated function, which hands its task on to another technique.
+
+    It is called with the cards of all techniques that there are then; else see ``technique``.
+    """
+
+    def register(run: _Delegating[OptionsT]) -> _Delegating[OptionsT]:
+        @wraps(run)
+        def over_all(task: Task[OptionsT], channels: Channels) -> AsyncGenerator[Event, None]:
+            return run(task, channels, MappingProxyType(_cards))
+
+        technique(options=options, traits=traits, aliases=aliases)(over_all)
+        return run
+
+    return register
+
+
+def load(package: ModuleType) -> Cards:
     """Import every module of *package* and return the cards by name, and by alias too."""
     import_all(package)
     return MappingProxyType(dict(sorted(_cards.items())))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Generic, Literal, Protocol, TypeVar
 
+from techniques.core.json import Json
 from techniques.core.request import Request
 
 OptionsT = TypeVar("OptionsT")
@@ -90,7 +92,8 @@ class Task(Generic[OptionsT]):
     ``choices`` is how many answers that differ are wanted, if the technique can name several.
     ``fence`` marks off text that is not to be obeyed; nobody who writes such text may know it, so
     it comes from no seed. ``sandbox`` runs code, None where the operator allows none.
-    ``calibration`` is what was measured of the models.
+    ``calibration`` is what was measured of the models. ``techniques`` are those that the task may
+    be handed on to, with the operator's options for each; None: all of them, as they are.
     """
 
     request: Request
@@ -102,3 +105,4 @@ class Task(Generic[OptionsT]):
     fence: str = "fence"
     sandbox: Sandbox | None = None
     calibration: Calibration = field(default_factory=Uncalibrated)
+    techniques: Mapping[str, Mapping[str, Json]] | None = None

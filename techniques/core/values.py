@@ -19,7 +19,8 @@ def values_of(field: JsonObject) -> str:
     most = field.get("maximum")
     if least is not None:
         return f"{plain(least)} to {plain(most)}"
-    return "a list" if field.get("type") == "array" else str(field.get("type", ""))
+    kind = str(field.get("type", "object" if "$ref" in field else ""))
+    return "a list" if kind == "array" else kind
 
 
 def plain(value: object) -> str:

@@ -29,6 +29,7 @@ from techniques.core.reply import Reply, replied
 from techniques.core.request import Request, said
 from techniques.core.task import Task
 from techniques.testing import Line, Script, ScriptedChannel
+from tests.techniques.scene import usual
 
 CARDS = load(catalog)
 QUESTION = Request("m", (said("user", "Tell me of the sea."),))
@@ -72,7 +73,7 @@ class Run:
 
     def technique(self, card: Card, inner: Channel | None = None) -> TechniqueChannel:
         member = Member("0", "m", inner or self.channel)
-        task = Task(QUESTION, card.options(), Random(7), self.allowance)
+        task = Task(QUESTION, usual(card), Random(7), self.allowance)
         return TechniqueChannel(rescued(card.run), task, Channels(member, (member,)))
 
     @property

@@ -16,7 +16,7 @@ from techniques.core.reply import Reply, fold
 from techniques.core.request import Request
 from techniques.core.task import Task
 from techniques.testing import ScriptedChannel
-from tests.techniques.scene import Answer, asks, channels, each, scripted, sensible
+from tests.techniques.scene import Answer, asks, channels, each, scripted, sensible, usual
 
 CARDS = load(catalog)
 QUESTION = asks("Tell me of the sea.")
@@ -26,7 +26,7 @@ every_technique = pytest.mark.parametrize("card", CARDS.values(), ids=CARDS)
 async def seen(
     technique: Technique, card: Card, channel: ScriptedChannel, choices: int = 1
 ) -> list[Event]:
-    task = Task(QUESTION, card.options(), Random(7), choices=choices)
+    task = Task(QUESTION, usual(card), Random(7), choices=choices)
     async with TechniqueChannel(technique, task, channels(channel, pool=2)).open(QUESTION) as run:
         events = [event async for event in run]
     assert channel.open_calls == 0

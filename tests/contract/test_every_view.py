@@ -20,7 +20,7 @@ from techniques.core.registry import Card, load
 from techniques.core.reply import Reply, fold, replied
 from techniques.core.task import Task
 from techniques.testing import Line, ScriptedChannel
-from tests.techniques.scene import asks, each, line, scripted, sensible
+from tests.techniques.scene import asks, each, line, scripted, sensible, usual
 
 View: TypeAlias = Literal["final", "trace", "optimistic"]
 CARDS = load(catalog)
@@ -35,7 +35,7 @@ def viewed(card: Card, view: View, channel: ScriptedChannel) -> Channel:
     inner = TracingChannel(channel, "fast", trace) if view == "trace" else channel
     pool = tuple(Member(f"m{place}", f"model-{place}", inner) for place in range(2))
     channels = Channels(pool[0], pool)
-    task = Task(QUESTION, card.options(), Random(7))
+    task = Task(QUESTION, usual(card), Random(7))
     if view == "trace":
         return TracedChannel(settled(card.run), task, channels, trace)
     return TechniqueChannel(settled(card.run) if view == "final" else card.run, task, channels)

@@ -29,6 +29,7 @@ from tests.techniques.scene import (
     scripted,
     sensible,
     shown,
+    usual,
 )
 
 CARDS = load(catalog)
@@ -50,7 +51,7 @@ def unlike(request: Request) -> Answer:
 async def run(
     card: Card, channel: ScriptedChannel, request: Request = QUESTION, cap: Cap | None = None
 ) -> Played:
-    setting = Setting(card.options(), cap=cap)
+    setting = Setting(usual(card), cap=cap)
     return await play(card.run, channels(channel, pool=2), request, setting)
 
 
@@ -121,7 +122,7 @@ async def test_a_cap_after_any_call_gives_an_answer_and_is_kept(card: Card) -> N
 async def test_the_deadline_is_kept_with_the_best_so_far(card: Card, seconds: int) -> None:
     channel = scripted(lambda request: replace(line(unlike(request)), after=4))
     deadline = anyio.current_time() + seconds
-    setting = Setting(card.options(), deadline=deadline)
+    setting = Setting(usual(card), deadline=deadline)
     played = await play(card.run, channels(channel, pool=2), QUESTION, setting)
     assert "42" in played.text
     assert anyio.current_time() <= deadline
@@ -135,9 +136,7 @@ async def test_nothing_stays_open_when_cancelled_or_left(card: Card, seconds: in
         await run(card, channel)
     assert channel.open_calls == 0
 
-    technique = TechniqueChannel(
-        card.run, Task(QUESTION, card.options()), channels(channel, pool=2)
-    )
+    technique = TechniqueChannel(card.run, Task(QUESTION, usual(card)), channels(channel, pool=2))
     async with technique.open(QUESTION) as events:
         async for event in events:
             if isinstance(event, TextDelta):

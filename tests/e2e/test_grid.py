@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 import openai
@@ -12,6 +13,7 @@ from techniques.core.json import Json
 from techniques.core.registry import load
 from tests.e2e.conftest import Scene
 from tests.e2e.special import SPECIAL, Given, Special, of_chat, of_message
+from tests.techniques.scene import needed
 
 CARDS: Final = load(catalog)
 MODELS: Final = {"x-lockgate-channels": "sim-large", "x-lockgate-judge": "sim-large"}
@@ -21,7 +23,8 @@ every_cell = pytest.mark.parametrize(
 
 
 def wanting(technique: str, **more: str) -> dict[str, str]:
-    return {"x-lockgate-technique": technique, **MODELS, **more}
+    params = json.dumps(needed(CARDS[technique]))
+    return {"x-lockgate-technique": technique, "x-lockgate-params": params, **MODELS, **more}
 
 
 def is_plain(technique: str, special: Special) -> bool:

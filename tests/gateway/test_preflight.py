@@ -4,11 +4,15 @@ import pytest
 
 from gateway.config import Config, Secrets
 from gateway.preflight import faults, remarks
+from techniques import catalog
 from techniques.core.json import Json
+from techniques.core.registry import load
+from tests.techniques.scene import needed
 
 SECRETS = Secrets("key-secret", "admin-token")
 KEY = {"name": "k", "hash": "hmac-sha256:" + "0" * 64}
 PRICE = {"input": 1, "output": 2}
+ROW: dict[str, Json] = {"name": "all", "difficulty_range": [0, 1], "technique": "baseline"}
 
 
 def config(base_url: str = "https://api.example/v1", **sections: Json) -> Config:
@@ -138,6 +142,49 @@ def test_options_of_techniques_are_checked_with_their_path() -> None:
         "reliability.techniques.self_consistency.colour",
         "reliability.techniques.self_consistency.num_samples",
     ]
+
+
+@pytest.mark.parametrize(
+    ("reliability", "path", "fault"),
+    [
+        ({"default": "acm_learned"}, "acm_learned.weights", "Field required"),
+        (
+            {"techniques": {"acm_learned": {"cost_weight": 2}}},
+            "acm_learned.weights",
+            "Field required",
+        ),
+        ({"default": "acm", "techniques": {"acm": {"table": []}}}, "acm.table", "needs a row"),
+        (
+            {"techniques": {"acm": {"table": [{**ROW, "technique": "telepathy"}]}}},
+            "acm.table.0",
+            "there is no technique 'telepathy'",
+        ),
+        (
+            {"techniques": {"acm": {"table": [{**ROW, "technique": "soft_acm"}]}}},
+            "acm.table.0",
+            "soft_acm chooses a technique itself",
+        ),
+        (
+            {"techniques": {"soft_acm": {"category_shifts": {"code": -0.25, "qa": 0.3}}}},
+            "acm_soft.category_shifts.qa",
+            "less than or equal to 0.25",
+        ),
+    ],
+)
+def test_what_a_technique_hands_on_to_is_checked(
+    reliability: dict[str, Json], path: str, fault: str
+) -> None:
+    (line,) = faults(config(reliability=reliability), SECRETS)
+
+    assert line.startswith(f"reliability.techniques.{path}: ")
+    assert fault in line
+
+
+def test_a_default_that_has_what_it_needs_starts() -> None:
+    options = {"acm_learned": needed(load(catalog)["acm_learned"]), "acm": {"table": [ROW]}}
+    reliability = {"default": "acm_learned", "techniques": options}
+
+    assert faults(config(reliability=reliability), SECRETS) == []
 
 
 def test_what_an_operator_should_know_is_told() -> None:

@@ -37,6 +37,7 @@ from techniques.core.reply import Reply, fold
 from techniques.parts.checks import Checks
 from tests.e2e.special import SPECIAL
 from tests.property.faulty import FAULTS, Fault, Faulty
+from tests.techniques.scene import needed
 
 CARDS: Final = load(catalog)
 PRICES: Final = {"sim-small": Price(2, 7), "sim-large": Price(20, 70)}
@@ -138,6 +139,7 @@ def _asked(technique: str, trouble: Trouble) -> Asked:
         on_error="fallback_baseline" if trouble.rescue else "raise",
         expose=trouble.expose,
         n_policy="repeat",
+        params=needed(CARDS[technique]),
     )
     return Asked(CHAT.decode(body, orjson.dumps(body)), OPEN, wishes)
 

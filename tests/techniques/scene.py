@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -124,6 +124,7 @@ class Setting:
     deadline: float | None = None
     sandbox: Sandbox | None = None
     calibration: Calibration = field(default_factory=Uncalibrated)
+    techniques: Mapping[str, Mapping[str, Json]] | None = None
 
 
 async def play(
@@ -137,6 +138,7 @@ async def play(
         setting.deadline,
         sandbox=setting.sandbox,
         calibration=setting.calibration,
+        techniques=setting.techniques,
     )
     async with TechniqueChannel(technique, task, models).open(request) as stream:
         events = [event async for event in stream]

@@ -151,6 +151,12 @@ def _labels(case: Case) -> JsonObject:
     return {"labels": labels}
 
 
+def _difficulty(case: Case) -> JsonObject:
+    believed = case.right(case.answers[0]) != case.errs
+    hard = 0.5 * case.dice.fraction("difficulty")
+    return {"difficulty": round(hard if believed else 0.5 + hard, 2)}
+
+
 _ROLES: Final[dict[str, Callable[[Case], JsonObject]]] = {
     "n04": _checklist,
     "winner": _preference,
@@ -163,5 +169,6 @@ _ROLES: Final[dict[str, Callable[[Case], JsonObject]]] = {
     "questions": verifying.plan,
     "known": verifying.fact,
     "claims": verifying.claims,
+    "difficulty": _difficulty,
 }
 """By a field of what is asked for, or by the first of these words in what asks for it."""

@@ -96,6 +96,28 @@ def test_options_that_are_unknown_or_out_of_range_are_refused(
     assert (caught.value.code, caught.value.param) == ("invalid_option", "x-lockgate-params")
 
 
+def test_an_option_that_must_be_given_is_named() -> None:
+    with pytest.raises(RequestRejected, match="acm_learned needs the option 'weights'") as caught:
+        plan(technique="acm_learned")
+
+    assert (caught.value.code, caught.value.param) == ("invalid_option", "x-lockgate-params")
+
+
+def test_a_table_that_hands_on_to_nothing_is_refused() -> None:
+    row = {"name": "all", "difficulty_range": [0, 1], "technique": "telepathy"}
+    with pytest.raises(RequestRejected, match="there is no technique 'telepathy'"):
+        plan(technique="acm", params={"table": [row]})
+
+
+def test_a_technique_may_hand_on_to_what_its_caller_may_use_with_the_operators_options() -> None:
+    caller = Caller("k", techniques=frozenset({"acm", VOTE}))
+    defaults = Defaults(options={VOTE: {"num_samples": 9}})
+    made = plan(technique="acm", caller=caller, defaults=defaults)
+
+    assert made.techniques == {"acm": {}, "baseline": {}, VOTE: {"num_samples": 9}}
+    assert plan(technique="acm").techniques.keys() == {card.name for card in CARDS.values()}
+
+
 def test_auto_asks_the_router_among_what_is_allowed_the_default_first() -> None:
     router = Routing()
     chosen = planner(Defaults(technique=REFINE), router).plan(
@@ -114,8 +136,18 @@ def test_where_the_default_is_auto_none_is_offered_first() -> None:
     router = Routing()
     planner(Defaults(technique="auto"), router).plan(call(), OPEN, Wishes())
 
-    own = [name for name, card in CARDS.items() if name == card.name]
-    assert router.queries[0].techniques == ("none", *own)
+    ready = [name for name, card in CARDS.items() if name == card.name != "acm_learned"]
+    assert router.queries[0].techniques == ("none", *ready)
+
+
+def test_a_technique_without_an_option_that_it_needs_is_not_offered() -> None:
+    weights = CARDS["acm_learned"].options.model_fields["weights"].examples
+    router = Routing()
+    configured = Defaults(technique="auto", options={"acm_learned": {"weights": weights}})
+    for defaults in (Defaults(technique="auto"), configured):
+        planner(defaults, router).plan(call(), OPEN, Wishes())
+
+    assert ["acm_learned" in query.techniques for query in router.queries] == [False, True]
 
 
 def test_fallbacks_that_are_asked_for_replace_the_configurations() -> None:

@@ -12,7 +12,7 @@ from techniques.core.channel import Member
 from techniques.core.json import JsonObject
 from techniques.core.reply import Reply
 from techniques.core.request import Request, Text, said
-from techniques.parts import critique, judge, labels, picking
+from techniques.parts import critique, difficulty, judge, labels, picking
 from techniques.parts.aside import Aside
 from techniques.parts.candidates import Candidate
 from techniques.parts.mending import worth_mending
@@ -139,6 +139,20 @@ async def test_a_voter_groups_answers_by_their_results() -> None:
         right += read[0] == read[2] != read[1]
 
     assert right / DRAWS > 0.8
+
+
+async def test_what_a_model_got_wrong_it_finds_hard_as_often_as_its_verdicts_are_right() -> None:
+    transport = SimulatedTransport(Simulation(seed=1))
+    right = 0
+
+    for place, fence in enumerate(fences()):
+        reply = RIGHT if place % 2 else WRONG
+        request = difficulty.rating_request(aside(fence), reply)
+        rated = difficulty.read_rating(await told(transport, request, form=bool(place % 3)))
+        assert rated is not None
+        right += (rated < 0.5) == (reply is RIGHT)
+
+    assert right / DRAWS == pytest.approx(1 - MODELS["sim-large"].judge_error_rate, abs=0.09)
 
 
 async def test_a_question_about_judging_is_no_case_to_judge() -> None:

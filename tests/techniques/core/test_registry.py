@@ -10,13 +10,17 @@ from pydantic import BaseModel
 
 from techniques import catalog
 from techniques.core import registry
-from techniques.core.channel import Channels
+from techniques.core.channel import Channels, Member
 from techniques.core.discover import import_all
-from techniques.core.events import Event, Finished
-from techniques.core.registry import Traits, load, technique
+from techniques.core.events import Event, Finished, Note
+from techniques.core.registry import Traits, delegating, load, technique
+from techniques.core.request import Request
 from techniques.core.task import Task
+from techniques.testing import ScriptedChannel
 
 TRAITS = Traits(family="f", source="s", worst="1", typical="1", avoid="Never.")
+
+MEMBER = Member("m", "model", ScriptedChannel([]))
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):
@@ -53,6 +57,29 @@ def test_a_technique_registers_under_its_own_name(cards: dict[str, registry.Card
     assert (card.name, card.summary, card.options) == ("twice", "Ask two times.", Options)
     assert card.run is twice
     assert card.traits is TRAITS
+
+
+async def test_a_technique_that_hands_on_gets_all_the_cards_there_are(
+    cards: dict[str, registry.Card],
+) -> None:
+    @delegating(options=Options, traits=TRAITS, aliases=("also_first",))
+    async def first_of(
+        task: Task[Options], channels: Channels, cards: registry.Cards
+    ) -> AsyncGenerator[Event, None]:
+        """Say who there is."""
+        yield Note("cards", dict.fromkeys(cards))
+
+    @technique(options=Options, traits=TRAITS)
+    async def later(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:
+        """Come later."""
+        yield Finished()
+
+    card = cards["also_first"]
+    models = Channels(MEMBER, (MEMBER,))
+    events = [event async for event in card.run(Task(Request("m"), Options()), models)]
+
+    assert (card.name, card.summary) == ("first_of", "Say who there is.")
+    assert events == [Note("cards", dict.fromkeys(("first_of", "also_first", "later")))]
 
 
 def test_two_techniques_of_one_name_stop_the_start(cards: dict[str, registry.Card]) -> None:
