@@ -14,7 +14,7 @@ from techniques.engines.attempt import Attempt, progress
 from techniques.engines.branching import Branch, drawn
 from techniques.engines.judging import picked
 from techniques.engines.single import collapsed
-from techniques.engines.trial import Trials
+from techniques.engines.trial import Trials, sound
 from techniques.parts.agree import contenders, elect, unanimous
 from techniques.parts.candidates import Candidate, Draw, declined, failure, tally, usable
 from techniques.parts.ideas import ideas_request, read_ideas, with_idea
@@ -127,7 +127,8 @@ class _Choice:
         self.trials = Trials(attempt, tests)
         self._attempt = attempt
         self._draws = draws
-        self._answers = [one for one in found if not one.refusal] or found
+        answers = [one for one in found if not one.refusal] or found
+        self._answers = [one for one in answers if sound(attempt, one.reply)] or answers
 
     @property
     def first(self) -> Reply:

@@ -13,7 +13,7 @@ from techniques.core.json import Json
 from techniques.core.reply import Reply
 from techniques.engines.attempt import Attempt, progress
 from techniques.engines.drawing import Drawing
-from techniques.engines.trial import Trials
+from techniques.engines.trial import Trials, sound
 from techniques.engines.weighing import SourceName, weighing_by
 from techniques.parts.agree import comparable, contenders, elect
 from techniques.parts.candidates import Candidate, declined, failure, tally, usable
@@ -76,6 +76,7 @@ class Contest:
         self._attempt = attempt
         self._terms = terms
         self._scores: dict[int, float | None] = {}
+        self._sound: dict[int, bool] = {}
         self.trials = Trials(attempt, terms.tests)
         self.weighing = weighing_by(attempt, terms.evidence, drawer, terms.rule)
         self.drawing = Drawing(
@@ -148,13 +149,16 @@ class Contest:
         return self._terms.line.without(self.best(self.weighing.weighed(candidates)).reply)
 
     def others(self, answer: Reply) -> list[Reply]:
-        """Return the replies that answer otherwise than *answer* and each other, best first."""
-        expected = self._attempt.expected
-        told = {_told(key_of(answer, expected), answer)}
+        """Return the replies that answer otherwise than *answer* and each other, best first.
+
+        To act and to answer are no two answers to one question, and to decline is none.
+        """
+        told = {_told(key_of(answer, self._attempt.expected), answer)}
         replies = []
         for candidate in self.found():
+            alike = bool(candidate.reply.tool_calls) == bool(answer.tool_calls)
             answers = _told(candidate.key, candidate.reply)
-            if answers not in told:
+            if alike and not candidate.refusal and answers not in told:
                 told.add(answers)
                 replies.append(self._terms.line.without(candidate.reply))
         return replies
@@ -188,6 +192,9 @@ class Contest:
         candidates = self.drawing.candidates
         levels = self.weighing.levels(candidates)
         self._scores = {one.place: level for one, level in zip(candidates, levels, strict=True)}
+        for one in candidates:
+            if one.place not in self._sound:
+                self._sound[one.place] = sound(self._attempt, one.reply)
 
     def _next_wave(self) -> int:
         """Return how many draws to make next, 0 when there are enough."""
@@ -234,10 +241,16 @@ class Contest:
     def _ranked(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         return sorted(candidates, key=self._rank)
 
-    def _rank(self, candidate: Candidate) -> tuple[float, float, int]:
-        """Rank by tests, then by score, then by place; what is unknown comes last."""
+    def _rank(self, candidate: Candidate) -> tuple[bool, bool, float, float, int]:
+        """Rank by what is free and exact before all else, and what is unknown last."""
         score = self.score(candidate)
-        return -self.trials.share(candidate), 1.0 if score is None else -score, candidate.place
+        return (
+            candidate.refusal,
+            not self._sound.get(candidate.place, True),
+            -self.trials.share(candidate),
+            1.0 if score is None else -score,
+            candidate.place,
+        )
 
 
 def _told(key: str | None, reply: Reply) -> str:

@@ -50,6 +50,11 @@ class Trial:
         return [Finding("", "wrong", fix, "critical")]
 
 
+def sound(attempt: Attempt, reply: Reply) -> bool:
+    """Tell whether the code in *reply* is a program; True where none is asked for, or given."""
+    return attempt.expected.text != "code" or parses(reply)
+
+
 async def tried(attempt: Attempt, reply: Reply) -> Trial:
     """Return how *reply* does, its code run against the tests of the request if that can be."""
     if attempt.expected.text != "code":
@@ -94,11 +99,14 @@ class Trials:
         return {"passed": self.passed, "shares": list(self.shares.values())}
 
     def best(self, candidates: Sequence[Candidate]) -> Candidate:
-        """Return the first of *candidates* that passes most, with a warning if none passes all."""
+        """Return the first of *candidates* that passes most, with a warning if none passes all.
+
+        One that declines is not a way to pass.
+        """
         if not self.passed:
             many = f"None of {len(candidates)} answers passed all tests."
             self.attempt.warn("tests_failed", many)
-        return min(candidates, key=lambda one: (-self.share(one), one.place))
+        return min(candidates, key=lambda one: (one.refusal, -self.share(one), one.place))
 
     def share(self, candidate: Candidate) -> float:
         """Return which share of the tests *candidate* passed, 0 if that is not known."""

@@ -226,3 +226,12 @@ async def test_a_single_sample_is_a_plain_call(engine: str) -> None:
 
     played = await play(technique, channels(channel), HI, Setting(Options()))
     assert [replace(one, step="0", model="m") for one in played.asked] == [HI]
+
+
+async def test_no_score_makes_up_for_code_that_does_not_parse() -> None:
+    broken, whole = "```python\ndef f(:\n```", "```python\ndef f():\n    pass\n```"
+    request = asks("Write a Python function f.")
+    scores: dict[str, Answer] = {broken: marks(), whole: marks("n01")}
+    assert (await run(draws([broken, whole], judging(scores)), request)).text == whole
+    assert (await run(draws([broken, broken], judging(scores)), request)).text == broken
+    assert (await run(draws([broken, whole], judging(scores)))).text == broken

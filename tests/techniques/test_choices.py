@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from pydantic import BaseModel
 
 from pricing.usage import Usage
 from techniques.catalog.best_of_n import Options as SelectingOptions
 from techniques.catalog.best_of_n import best_of_n
+from techniques.catalog.fountain import Judged, fountain
+from techniques.catalog.harq_cc import Options as ChaseOptions
+from techniques.catalog.harq_cc import harq_cc
 from techniques.catalog.self_consistency import Options as VotingOptions
 from techniques.catalog.self_consistency import self_consistency
 from techniques.core.channel import Channels, Technique, TechniqueChannel
@@ -22,6 +26,7 @@ from tests.techniques.scene import (
     channels,
     draws,
     marks,
+    prefers,
     shown,
     with_judge,
 )
@@ -95,6 +100,31 @@ async def test_a_selection_names_the_next_best_that_differ() -> None:
 
     assert await selected(answers, scores, wanted=3) == ["The tide.", "The salt.", "The sand."]
     assert await selected(answers, scores, wanted=2) == ["The tide.", "The salt."]
+
+
+@pytest.mark.parametrize(
+    ("technique", "options"),
+    [
+        (fountain, Judged(max_samples=5, expected_improvement=False)),
+        (harq_cc, ChaseOptions()),
+    ],
+)
+async def test_what_was_drawn_stands_beside_an_answer_that_was_made_of_it(
+    technique: Technique, options: BaseModel
+) -> None:
+    def other(request: Request) -> Answer:
+        if request.role == "synthesis":
+            return "All of it, the tide and the salt and the sand, makes what we call the sea."
+        return prefers("tie") if "answer 2>>" in shown(request) else marks("n01", "n05")
+
+    long = "{} is what makes the sea the sea, and there is no sea anywhere without it."
+    answers: list[Answer] = [long.format(word) for word in ("Tide", "Salt", "Sand", NO, "Salt")]
+    answers[3] = NO
+    models = with_judge(draws(answers, other))
+    reply = await answered(technique, models, options, asks("Tell me of the sea."), 3)
+
+    assert reply.text == answers[0]
+    assert [one.text for one in reply.others] == answers[1:3]
 
 
 async def test_to_act_and_to_answer_are_no_two_answers_to_one_question() -> None:

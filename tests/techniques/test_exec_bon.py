@@ -82,6 +82,12 @@ async def test_where_none_passes_the_one_that_passes_most_is_given_and_that_is_t
     assert "8" in played.warnings["tests_failed"]
 
 
+async def test_an_answer_that_declines_is_no_better_than_one_that_fails() -> None:
+    played = await run(draws(["I can't help with that.", *[BAD] * 7]))
+    assert played.text == BAD
+    assert "tests_failed" in played.warnings
+
+
 async def test_tests_can_be_given_and_then_count_in_place_of_those_in_the_request() -> None:
     played = await run(draws([BAD, GOOD]), asks(WANTED), tests=TESTS)
     assert played.text == GOOD

@@ -212,3 +212,10 @@ def test_many_long_answers_are_shown_shortened() -> None:
     text = shown(pick_request(aside, [replied("x" * 10**6)] * 6))
     assert len(text) < 60_000
     assert text.count("<<end tag>>") >= 7
+
+
+async def test_code_that_does_not_parse_is_not_shown_to_the_judge() -> None:
+    broken, whole = "```python\ndef f(:\n```", "```python\ndef f():\n    pass\n```"
+    played = await run(draws([broken, whole, broken, broken]), asks("Write a Python function f."))
+    assert played.text == whole
+    assert "judge" not in played.roles()
