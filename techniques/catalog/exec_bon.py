@@ -35,8 +35,8 @@ class Options(BaseModel, frozen=True, extra="forbid"):
     traits=Traits(
         family="selection",
         source="Chen et al. 2021, arXiv:2107.03374; Brown et al. 2024, arXiv:2407.21787 (coverage)",
-        worst="8; 12 without tests",
-        typical="2",
+        worst="8; without tests 12, or 17 with a judge that must be asked twice each time",
+        typical="2; without tests 7.5",
         avoid="There are no tests, or the few there are let wrong programs pass.",
         needs=("tests", "sandbox"),
         modality=SELECTING,

@@ -121,8 +121,9 @@ class Sure(BaseModel, frozen=True, extra="forbid"):
     traits=Traits(
         family="rateless",
         source=_SOURCE + "Aggarwal et al. 2023, arXiv:2305.11860 (adaptive consistency)",
-        worst="8; 19 for prose, 27 with a judge that must be asked twice each time",
-        typical="4; 9 for prose",
+        worst="8, or 10 for short answers given at length; 19 for prose, 27 with a judge that must "
+        "be asked twice each time",
+        typical="5",
         avoid="All models of the pool err alike: more draws only make the error look sure.",
         needs=("judge",),
         modality=VOTING,
@@ -138,8 +139,9 @@ def fountain(task: Task[Judged], channels: Channels) -> AsyncGenerator[Event, No
     traits=Traits(
         family="rateless",
         source=_SOURCE + "Taubenfeld et al. 2025, arXiv:2502.06233 (weights by confidence)",
-        worst="8; 11 for prose; without token probabilities as fountain",
-        typical="5; 7 for prose",
+        worst="8, or 10 for short answers given at length; 11 for prose; without token "
+        "probabilities as fountain",
+        typical="6",
         avoid="The model is as sure of its wrong answers as of its right ones.",
         needs=("log-probabilities",),
         modality=VOTING,

@@ -30,7 +30,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         source="Toshniwal et al. 2025, arXiv:2507.17797; order: Zheng et al. 2023, "
         "arXiv:2306.05685",
         worst="8",
-        typical="6",
+        typical="7",
         avoid="Answers are so long that a judge loses the thread with several before it, or can be "
         "compared exactly (a number, a letter): voting is cheaper and surer.",
         needs=("judge",),

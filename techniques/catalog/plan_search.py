@@ -34,7 +34,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         source="Wang et al. 2024, arXiv:2409.03733 (IdeaSearch); Toshniwal et al. 2025, "
         "arXiv:2507.17797 (selection)",
         worst="9; 5 with tests",
-        typical="7; 5 with tests",
+        typical="8; 5 with tests",
         avoid="There is one obvious way to do it: ideas then only lead away from it.",
         needs=("judge",),
     ),
