@@ -6,6 +6,7 @@ PYTHON_HERE := $(BIN)/python
 RUN := .venv/.lockgate-run
 DEV := .venv/.lockgate-dev
 CONFIG ?=
+QUALITY ?=
 BENCH := $(if $(LITELLM_PYTHON),--litellm-python $(LITELLM_PYTHON))
 export PYTHON
 
@@ -14,6 +15,7 @@ help:
 	@echo "make test               run the tests"
 	@echo "make check              formatting, lint, types, import rules, documents"
 	@echo "make bench              measure the gateway beside a bare relay; bench-quick: roughly"
+	@echo "make bench-quality      replay recorded answers of real models (QUALITY=--quick for a few minutes)"
 	@echo "make format docs lock   rewrite the formatting, the generated tables, the lock files"
 
 run: $(RUN)
@@ -38,6 +40,9 @@ bench: $(DEV)
 bench-quick: $(DEV)
 	$(PYTHON_HERE) -m bench.run --quick $(BENCH)
 
+bench-quality: $(DEV)
+	$(PYTHON_HERE) -m bench.quality $(QUALITY)
+
 format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -60,4 +65,4 @@ $(DEV): requirements-dev.lock pyproject.toml .ci/environment
 	@.ci/environment requirements-dev.lock
 	@touch $@ $(RUN)
 
-.PHONY: help run test check bench bench-quick format docs lock
+.PHONY: help run test check bench bench-quick bench-quality format docs lock

@@ -1,8 +1,9 @@
-"""The command line: ``serve``, ``check``, ``key new``, ``techniques``, ``demo``."""
+"""The command line: ``serve``, ``check``, ``calibrate``, ``key new``, ``techniques``, ``demo``."""
 
 from __future__ import annotations
 
 import secrets as dice
+from datetime import UTC, datetime
 from decimal import Decimal
 from importlib import metadata
 from pathlib import Path
@@ -14,6 +15,17 @@ import typer
 
 from gateway import serving
 from gateway.app import CHAT
+from gateway.calibrate import (
+    Marked,
+    Question,
+    UnusableQuestions,
+    calibration,
+    marked,
+    plain,
+    read_questions,
+    rendered,
+    written,
+)
 from gateway.config import (
     Config,
     ConfigError,
@@ -33,7 +45,9 @@ from gateway.preflight import faults, remarks
 from gateway.wiring import running
 from techniques import catalog
 from techniques.core import registry
-from techniques.core.reply import fold
+from techniques.core.errors import UnknownModel, UpstreamFailed
+from techniques.core.reply import Reply, fold
+from techniques.core.request import Request
 
 _DEMO_SPEED: Final = 50.0
 """How much faster than a real model the demo's simulation answers; its times are scaled back."""
@@ -122,6 +136,63 @@ def techniques(name: Annotated[str | None, typer.Argument()] = None) -> None:
 def demo() -> None:
     """Ask the simulated provider forty questions under each technique, and compare."""
     typer.echo(anyio.run(_demo, secrets()))
+
+
+_MODELS = typer.Option("--models", help="Which models, by name, commas between them.")
+_OUTPUT = typer.Option("-o", "--output", help="The file to write.")
+_PARALLEL = typer.Option("--parallel", min=1, max=64, help="How many calls at a time.")
+
+
+@main.command()
+def calibrate(
+    questions: Path,
+    *,
+    models: Annotated[str, _MODELS],
+    output: Annotated[Path, _OUTPUT],
+    config: Annotated[Path | None, _FILE] = None,
+    parallel: Annotated[int, _PARALLEL] = 4,
+) -> None:
+    """Ask models the QUESTIONS, mark the answers, and write down how often each is right.
+
+    QUESTIONS has a JSON object a line with `prompt` or `messages`, and `reference`. Name the file
+    that comes of it in the configuration, as reliability.calibration: votes of several models then
+    weigh by it.
+    """
+    loaded, known = _checked(config)
+    names = [name.strip() for name in models.split(",") if name.strip()]
+    try:
+        asked = read_questions(questions.read_text("utf-8"))
+        marks = anyio.run(_marked, loaded, known, names, asked, parallel)
+    except (OSError, UnicodeDecodeError, UnusableQuestions, UnknownModel) as error:
+        _stop(f"{questions}: {error}" if isinstance(error, UnusableQuestions) else str(error))
+    file = calibration(marks, f"{datetime.now(UTC):%Y-%m-%d}")
+    typer.echo(rendered(file, marks))
+    if not file.models:
+        _stop("Nothing was measured, and nothing is written.")
+    output.write_bytes(written(file))
+    typer.echo(f"Written to {output}.")
+
+
+async def _marked(  # noqa: PLR0917 - anyio.run passes by position
+    config: Config, known: Secrets, models: list[str], questions: list[Question], parallel: int
+) -> list[Marked]:
+    async with running(config, known) as parts:
+        pipeline = parts.front.pipeline
+        tells = {name: parts.catalogue.find(name).target.capabilities.logprobs for name in models}
+
+        async def ask(model: str, question: Question) -> tuple[Request, Reply]:
+            call = CHAT.decode(plain(model, question, logprobs=tells[model]), b"")
+            asked = Asked(call, OPEN, Wishes(technique="baseline", params={"failover": False}))
+            try:
+                async with pipeline.answer(asked, pipeline.plan(asked), Ledger()) as events:
+                    return call.relay.decode(), await fold(events)
+            except UpstreamFailed as error:
+                if error.kind != "rejected" or not tells[model]:
+                    raise
+            tells[model] = False  # as some models take no wish for log-probabilities
+            return await ask(model, question)
+
+        return await marked(ask, models, questions, width=parallel)
 
 
 async def _demo(known: Secrets) -> str:

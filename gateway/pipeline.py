@@ -39,7 +39,7 @@ from techniques.core.json import NOTHING
 from techniques.core.masks import masked
 from techniques.core.registry import Card
 from techniques.core.request import Request
-from techniques.core.task import Sandbox, Task, Unlimited
+from techniques.core.task import Calibration, Sandbox, Task, Uncalibrated, Unlimited
 
 _MARGIN_S: Final = 0.1
 
@@ -61,12 +61,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What lives as long as the process."""
+    """What lives as long as the process. ``calibration`` is what was measured of the models."""
 
     planner: Planner
     retry: RetryPolicy
     random: Random = field(default_factory=Random)
     sandbox: Sandbox | None = None
+    calibration: Calibration = field(default_factory=Uncalibrated)
 
     def plan(self, asked: Asked) -> Plan:
         """Return what to do; see ``Planner.plan``.
@@ -157,6 +158,7 @@ class Pipeline:
             fence=token_hex(8),
             sandbox=self.sandbox,
             techniques=plan.techniques,
+            calibration=self.calibration,
         )
         run = _run(plan, plan.card, asked.wishes)
         if stack.trace is not None:

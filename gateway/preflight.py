@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from gateway.config import Config, Secrets
+from gateway.config.calibration import measured
+from gateway.config.names import serves
 from gateway.planning.options import configured_of
 from gateway.policy.targets import target_of
 from gateway.upstream.addresses import is_private
@@ -22,7 +24,14 @@ _WORDS = ("none", "auto")
 
 def faults(config: Config, secrets: Secrets) -> list[str]:
     """Return what stops the start, a line each with its path."""
-    return [*_keys(config, secrets), *_addresses(config), *_techniques(config), *_empty(config)]
+    looked_at = (
+        _keys(config, secrets),
+        _addresses(config),
+        _techniques(config),
+        _calibration(config),
+        _empty(config),
+    )
+    return [line for lines in looked_at for line in lines]
 
 
 def remarks(config: Config, secrets: Secrets) -> list[str]:
@@ -39,6 +48,7 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
             "reliability.sandbox.trusted: programs that models wrote can do what the gateway can"
         )
     lines += _thinking(config)
+    lines += _strangers(config)
     if secrets.admin_token is None:
         lines.append("LOCKGATE_ADMIN_TOKEN is not set: the admin routes are closed")
     return lines
@@ -116,6 +126,25 @@ def _techniques(config: Config) -> Iterator[str]:
     used = ({stated.default} | stated.techniques.keys()) & cards.keys()
     for name in sorted({cards[name].name for name in used}):
         yield from _options(cards[name], stated.techniques, cards)
+
+
+def _calibration(config: Config) -> Iterator[str]:
+    path = config.reliability.calibration
+    if path is None:
+        return
+    try:
+        measured(path)
+    except (OSError, ValueError) as error:
+        yield from (f"reliability.calibration: {line}" for line in str(error).splitlines())
+
+
+def _strangers(config: Config) -> Iterator[str]:
+    """Yield what the calibration file names that is no model here."""
+    path = config.reliability.calibration
+    models = {model.name for model in config.models}
+    for name in measured(path).models if path else ():
+        if not serves(models, name):
+            yield f"reliability.calibration: it has {name!r}, and there is no such model"
 
 
 def _options(card: Card, stated: Mapping[str, Mapping[str, Json]], cards: Cards) -> Iterator[str]:

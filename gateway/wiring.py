@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from gateway.channels.retrying import RetryPolicy
 from gateway.config import CapsConfig, Config, ModelConfig, ProviderConfig, Secrets
+from gateway.config.calibration import measured
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import KeyConfig
 from gateway.metering.caps import Caps
@@ -40,7 +41,7 @@ from pricing.price import PICO, Price, per_million
 from router_service.engine import Engine
 from techniques import catalog
 from techniques.core.registry import Card, load
-from techniques.core.task import Sandbox
+from techniques.core.task import Sandbox, Uncalibrated
 
 _log = structlog.get_logger()
 
@@ -212,6 +213,7 @@ def _pipeline(
         Planner(catalogue, cards, defaults, Engine("fixed")),
         RetryPolicy(upstream.retries, upstream.backoff_s, upstream.max_wait_s),
         sandbox=sandbox,
+        calibration=measured(stated.calibration) if stated.calibration else Uncalibrated(),
     )
 
 

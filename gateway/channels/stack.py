@@ -45,7 +45,7 @@ class Stack:
 
     def _alone(self, name: str, model: Model) -> Member:
         target = model.target
-        return Member(name, target.model, self._to_one(model), target.capabilities, model.name)
+        return Member(name, target.model, self._to_one(model), target.capabilities, target.shown)
 
     def _to_one(self, model: Model) -> Channel:
         # Innermost first.

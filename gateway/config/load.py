@@ -26,6 +26,7 @@ from gateway.credentials import is_credential
 _PREFIX = "LOCKGATE_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET = re.compile(r"providers\..+\.api_key|metrics\.token")
+_FILES = frozenset({"reliability.calibration"})  # named from the folder of the configuration
 _HEADER = re.compile(r"providers\..+\.headers\.([^.]+)")
 _SCHEME = re.compile(r"[A-Za-z]+ +")
 
@@ -137,7 +138,8 @@ def _written(value: str, at: str, folder: Path, problems: list[str]) -> str:
         return said + _secret(value.removeprefix(said), at, folder, problems)
     if _SECRET.fullmatch(at):
         return _secret(value, at, folder, problems)
-    return _substituted(value, at, problems)
+    said = _substituted(value, at, problems)
+    return str(folder / said) if at in _FILES else said
 
 
 def _secret(value: str, at: str, folder: Path, problems: list[str]) -> str:

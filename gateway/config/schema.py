@@ -6,6 +6,7 @@ Sections that this version reads but does not act on yet say so in ``Config.with
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, SecretStr, model_validator
@@ -107,11 +108,15 @@ class CapsConfig(Section):
 
 
 class ReliabilityConfig(Section):
-    """What is done for a call that asks for nothing, and the options of each technique."""
+    """What is done for a call that asks for nothing, and the options of each technique.
+
+    ``calibration`` names the file that ``lockgate calibrate`` wrote, from this file's folder.
+    """
 
     default: str = "none"
     judge: str | None = None
     critic: str | None = None
+    calibration: Path | None = None
     techniques: Mapping[str, Mapping[str, Any]] = {}
     caps: CapsConfig = CapsConfig(max_calls=64)
     sandbox: SandboxConfig = SandboxConfig()

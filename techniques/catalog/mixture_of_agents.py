@@ -131,7 +131,7 @@ def self_moa(task: Task[SelfOptions], channels: Channels) -> AsyncGenerator[Even
 def _proposers(attempt: Attempt, options: Options) -> list[Member]:
     """Return who answers: the models that are good enough, or several times the best one."""
     pool = attempt.channels.pool[: options.num_proposers]
-    known = accuracies(attempt)
+    known = accuracies(attempt, attempt.channels.pool)
     best = _best(attempt)
     others = [known.get(member.id, 1.0) for member in pool if member is not best]
     far_ahead = bool(known) and all(known[best.id] - other > _AHEAD for other in others)

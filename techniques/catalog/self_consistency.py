@@ -13,13 +13,8 @@ from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
 from techniques.engines.vote import Voting, vote
-from techniques.parts.options import (
-    AnswerCue,
-    Pool,
-    Sureness,
-    Temperature,
-    threshold,
-)
+from techniques.parts.options import AnswerCue, Pool, Sureness, Temperature
+from techniques.parts.stopping import forecast, majority
 
 _WITH_TOOLS: Final = 3
 
@@ -31,8 +26,10 @@ class Options(BaseModel, frozen=True, extra="forbid"):
         5, ge=2, le=40, description="Most draws, 2 to 40; if not set, 3 where tools may be called."
     )
     temperature: Temperature = 0.7
-    stop: Literal["beta", "exact"] = Field(
-        "beta", description="Stop when the majority is this sure (beta) or certain (exact)."
+    stop: Literal["forecast", "beta", "exact"] = Field(
+        "forecast",
+        description="Stop when it is this sure that all draws would end as it stands (forecast), "
+        "that the majority is the majority (beta), or when no draw can change it (exact).",
     )
     confidence: Sureness = 0.95
     pool: Pool = "primary"
@@ -62,7 +59,8 @@ def self_consistency(task: Task[Options], channels: Channels) -> AsyncGenerator[
         Voting(
             samples=_WITH_TOOLS if few else options.num_samples,
             temperature=options.temperature,
-            threshold=threshold(options.stop, options.confidence),
+            threshold=None if options.stop == "exact" else options.confidence,
+            chance=forecast if options.stop == "forecast" else majority,
             everyone=options.pool == "all",
             cue=options.answer_cue == "auto",
         ),

@@ -14,6 +14,7 @@ from techniques.core.reply import Reply
 from techniques.engines.attempt import Attempt, progress
 from techniques.engines.drawing import Drawing
 from techniques.engines.trial import Trials, sound
+from techniques.engines.trust import trust
 from techniques.engines.weighing import SourceName, weighing_by
 from techniques.parts.agree import comparable, contenders, elect
 from techniques.parts.candidates import Candidate, declined, failure, tally, usable
@@ -78,13 +79,16 @@ class Contest:
         self._scores: dict[int, float | None] = {}
         self._sound: dict[int, bool] = {}
         self.trials = Trials(attempt, terms.tests)
-        self.weighing = weighing_by(attempt, terms.evidence, drawer, terms.rule)
+        pool = attempt.channels.pool if everyone and terms.sparing else ()
+        known = trust(attempt, pool)
+        self.weighing = weighing_by(attempt, terms.evidence, drawer, terms.rule, known=known)
         self.drawing = Drawing(
             attempt,
             terms.line.wanted(attempt.request),
             attempt.spread(terms.temperature),
             terms.samples,
             drawer,
+            self.weighing.trust if known.counts else None,
             patience=_PATIENCE if terms.sparing else None,
             fit=self.weighing.source.fit,
             read=self.weighing.read,

@@ -28,6 +28,7 @@ class Drawing:
         spread: What differs between the draws.
         most: The most draws that may be made.
         drawer: Tells who draws at a place.
+        trust: Tells the most that the draw at a place can weigh in a vote; None: 1 each.
         patience: How many draws in a row may be lost before no more are made; None for any.
         fit: Makes the request of a draw ready for the model that is asked.
         read: Makes a reply, and the place of its draw, ready for being looked at.
@@ -40,6 +41,7 @@ class Drawing:
     spread: Spread
     most: int
     drawer: Callable[[int], Member]
+    trust: Callable[[int], float] | None = None
     patience: int | None = None
     fit: Callable[[Request, Member], Request] = lambda request, _member: request
     read: Callable[[int, Reply], Reply] = lambda _place, reply: reply
@@ -62,11 +64,24 @@ class Drawing:
 
         Draws that are still running, or of which too little is known, count as still to come.
         """
-        candidates, expected = self.candidates, self.attempt.expected
-        worded = any((one.key or "").startswith(TEXT) for one in candidates)
+        return self._lead(known, self.pending(known))
+
+    def outlook(self, known: Sequence[Candidate]) -> Lead:
+        """Return how it stands with only those draws to come that were not begun yet."""
+        return self._lead(known, range(self.asked, self.asked + self.left))
+
+    def pending(self, known: Sequence[Candidate]) -> list[int]:
+        """Return the places of the draws that may yet change a vote among the *known* ones."""
+        unknown = {one.place for one in self.candidates} - {one.place for one in known}
+        drawn = {draw.place for draw in self.draws} - unknown
+        return [place for place in range(self.most) if place not in drawn]
+
+    def _lead(self, known: Sequence[Candidate], coming: Sequence[int]) -> Lead:
+        expected = self.attempt.expected
+        worded = any((one.key or "").startswith(TEXT) for one in self.candidates)
         levels = worded or expected.kind == "tool" or not keyed(expected.text)
-        done = len(self.draws) - len(candidates) + len(known)
-        return lead(known, self.most - done, levels=levels)
+        weights = tuple(map(self.trust, coming)) if self.trust else None
+        return lead(known, len(coming), levels=levels, coming=weights)
 
     async def wave(self, count: int, decided: Callable[[], bool]) -> Sequence[Draw]:
         """Make *count* more draws at once and return how they ended.

@@ -13,6 +13,7 @@ from techniques.engines.attempt import Attempt, progress
 from techniques.engines.branching import Branch, drawn, uncombined
 from techniques.engines.combining import Combining, combined
 from techniques.engines.single import collapsed
+from techniques.engines.trust import trust
 from techniques.parts.agree import contenders, unanimous
 from techniques.parts.candidates import Candidate, Draw, tally
 from techniques.parts.cue import LastLine, cue
@@ -64,7 +65,7 @@ async def _mix(attempt: Attempt, settings: Mixing) -> AsyncGenerator[Event, None
             return
         yield Note("draws", {"layer": layers.done, **tally(fresh)})
     combining = replace(settings.combining, line=layers.line)
-    async with aclosing(combined(attempt, layers.candidates, combining)) as events:
+    async with aclosing(combined(attempt, layers.weighed(), combining)) as events:
         async for event in events:
             yield event
 
@@ -85,12 +86,17 @@ class _Layers:
         self._attempt = attempt
         self._settings = settings
         self._request = self.line.wanted(attempt.request)
-        self._asked = 0
+        self._drawers: list[Member] = []
 
     @property
     def candidates(self) -> list[Candidate]:
         """The usable draws of the last layer that has any, by place."""
         return [draw for draw in self.draws if isinstance(draw, Candidate)]
+
+    def weighed(self) -> list[Candidate]:
+        """Return the candidates with the weight that the model of each gives it."""
+        known = trust(self._attempt, self._settings.proposers)
+        return known.given(self.candidates, self._drawers.__getitem__)
 
     def goes_on(self) -> bool:
         """Tell whether another layer is wanted, and leaves a call for the summing up."""
@@ -110,9 +116,9 @@ class _Layers:
         request = self._with_answers()
         branches = [Branch(member, request) for member in settings.proposers[:count]]
         spread = attempt.spread(settings.temperature)
-        draws = await drawn(attempt, branches, spread, first=self._asked)
+        draws = await drawn(attempt, branches, spread, first=len(self._drawers))
         self.done += 1
-        self._asked += count
+        self._drawers += settings.proposers[:count]
         if not self.draws or any(isinstance(draw, Candidate) for draw in draws):
             self.draws = draws
         return draws

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 from techniques.core.channel import Member
 from techniques.core.events import Event
@@ -11,15 +11,14 @@ from techniques.engines.single import collapsed
 from techniques.parts.transcript import pictures
 
 
-def accuracies(attempt: Attempt) -> dict[str, float]:
-    """Return how often each member of the pool, by id, is right with what is asked for.
+def accuracies(attempt: Attempt, members: Sequence[Member]) -> dict[str, float]:
+    """Return how often each of *members*, by id, is right with what is asked for.
 
     Empty unless it was measured of all of them: what is not known is not the worst.
     """
     kind = attempt.expected.text
     measured = {
-        member.id: attempt.task.calibration.accuracy(member.name, kind)
-        for member in attempt.channels.pool
+        member.id: attempt.task.calibration.accuracy(member.name, kind) for member in members
     }
     known = {name: value for name, value in measured.items() if value is not None}
     return known if len(known) == len(measured) else {}
@@ -32,7 +31,7 @@ def strongest(attempt: Attempt) -> Member | None:
     """
     seen = bool(pictures(attempt.request))
     able = [one for one in attempt.channels.pool if one.capabilities.vision or not seen]
-    known = accuracies(attempt)
+    known = accuracies(attempt, attempt.channels.pool)
     return max(able, key=lambda member: known.get(member.id, 0.0), default=None)
 
 

@@ -12,6 +12,7 @@ from techniques.engines.contest import Contest, Terms
 from techniques.engines.judging import preferred
 from techniques.engines.single import collapsed
 from techniques.parts.candidates import Candidate, declined
+from techniques.parts.judge import Side
 from techniques.parts.stopping import SCORE_NOISE
 
 _LEAST_JUDGED: Final = 4  # two answers and their scores: with less there is nothing to select from
@@ -56,11 +57,20 @@ async def _best(attempt: Attempt, contest: Contest, *, pairwise: bool) -> Candid
     best = contest.best(ranked)
     if contest.score(best) is None:
         return best
-    near = [one for one in ranked[1:2] if _is_near(contest, best, one)]
-    if pairwise and near and attempt.affords(2):
-        side = await preferred(attempt, best.reply, near[0].reply, "p0")
-        return near[0] if side == "second" else best
-    return best
+    near = next((one for one in ranked[1:2] if _is_near(contest, best, one)), None)
+    if near is None:
+        return best
+    side: Side = "tie"
+    if pairwise and attempt.affords(2):
+        side = await preferred(attempt, best.reply, near.reply, "p0")
+    return {"first": best, "second": near, "tie": _cheaper(contest, best, near)}[side]
+
+
+def _cheaper(contest: Contest, best: Candidate, near: Candidate) -> Candidate:
+    """Return the one whose model costs less of two that are as good, *best* if that is unknown."""
+    costs = [contest.drawing.drawer(one.place).cost for one in (best, near)]
+    known = [cost for cost in costs if cost is not None]
+    return near if len(known) == len(costs) and known[1] < known[0] else best
 
 
 def _is_near(contest: Contest, best: Candidate, other: Candidate) -> bool:

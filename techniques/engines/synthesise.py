@@ -14,6 +14,7 @@ from techniques.engines.attempt import Attempt, progress
 from techniques.engines.branching import Branch, drawn, uncombined
 from techniques.engines.combining import Combining, combined
 from techniques.engines.single import collapsed
+from techniques.engines.trust import trust
 from techniques.engines.weighing import SourceName, weighing_by
 from techniques.parts.agree import unanimous
 from techniques.parts.candidates import Candidate, Draw, tally
@@ -89,7 +90,10 @@ class _Harvest:
         self.draws: list[Draw] = []
         self._attempt = attempt
         self._evidence = settings.evidence
-        self._weighing = weighing_by(attempt, settings.evidence, self._drawer, settings.rule)
+        known = trust(attempt, [branch.member for branch in self.branches])
+        self._weighing = weighing_by(
+            attempt, settings.evidence, self._drawer, settings.rule, known=known
+        )
 
     @property
     def candidates(self) -> list[Candidate]:

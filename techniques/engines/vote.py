@@ -14,12 +14,21 @@ from techniques.core.reply import Reply
 from techniques.engines.attempt import Attempt, progress
 from techniques.engines.drawing import Drawing
 from techniques.engines.single import collapsed
+from techniques.engines.trust import trust
 from techniques.engines.weighing import SourceName, weighing_by
 from techniques.parts.agree import Election, contenders, elect, labelled, runners_up, unsorted
 from techniques.parts.candidates import Candidate, declined, failure, tally, usable
 from techniques.parts.cue import cue, cued, uncued
 from techniques.parts.labels import labels_request, read_labels
-from techniques.parts.stopping import FIRST_WAVE, Lead, next_wave, share_interval
+from techniques.parts.stopping import (
+    FIRST_WAVE,
+    Chance,
+    Lead,
+    majority,
+    next_wave,
+    share_interval,
+)
+from techniques.parts.trust import outweighs
 from techniques.parts.weights import COUNT, Rule
 
 _TRIES: Final = 2
@@ -33,7 +42,8 @@ class Voting:
     Attributes:
         samples: The most draws.
         temperature: That of all draws but the first.
-        threshold: How sure of the majority to be before stopping, None for quite sure.
+        threshold: How sure to be before stopping, None for quite sure.
+        chance: Of what: how sure the majority is, or that going on would change nothing.
         everyone: Go round all models of the pool.
         cue: A marked final line may be asked for.
         evidence: What the votes weigh by, if they do not all count the same.
@@ -43,6 +53,7 @@ class Voting:
     samples: int
     temperature: float
     threshold: float | None
+    chance: Chance = majority
     everyone: bool = False
     cue: bool = True
     evidence: SourceName = "none"
@@ -99,14 +110,20 @@ class _Ballot:
         self._attempt = attempt
         self._settings = settings
         self._cued = asks is not None
+        self._trust = trust(attempt, attempt.channels.pool if settings.everyone else ())
+        pool = self._trust.ordered(attempt.channels.pool)
+        attempt.channels = replace(attempt.channels, pool=pool)
         drawer = partial(attempt.drawer, everyone=settings.everyone)
-        self.weighing = weighing_by(attempt, settings.evidence, drawer, settings.rule)
+        self.weighing = weighing_by(
+            attempt, settings.evidence, drawer, settings.rule, known=self._trust
+        )
         self.drawing = Drawing(
             attempt,
             request,
             attempt.spread(settings.temperature),
-            settings.samples,
+            min(settings.samples, len(pool)) if self._trust.settles(pool) else settings.samples,
             drawer,
+            self.weighing.trust if self._trust.counts else None,
             fit=self.weighing.source.fit,
             read=self.weighing.read,
         )
@@ -126,11 +143,11 @@ class _Ballot:
 
     def next_wave(self) -> int:
         """Return how many draws to make next, 0 when the vote is over."""
-        left = self.drawing.left
+        stands = self.drawing.outlook(self.weighing.known(self.drawing.candidates))
         if self.drawing.asked == 0:
-            count = min(FIRST_WAVE if left > FIRST_WAVE else 2, left)
+            count = min(FIRST_WAVE, next_wave(stands, None))
         else:
-            count = next_wave(replace(self.lead(), left=left), self._settings.threshold)
+            count = next_wave(stands, self._settings.threshold, self._settings.chance)
         price = self.weighing.price
         return self._attempt.affordable(price * count) // price if count else 0
 
@@ -150,9 +167,13 @@ class _Ballot:
 
     def evidence(self, voters: list[Candidate]) -> dict[str, Json]:
         """Return what there is to report of what the votes of *voters* weigh by."""
+        told: dict[str, Json] = {}
+        if self._trust.counts:
+            told["trust"] = [round(one.trust, 4) for one in voters]
         if self._settings.evidence == "none":
-            return {}
+            return told
         return {
+            **told,
             "by": self._settings.evidence,
             "evidence": [self.weighing.evidence.get(one.place) for one in voters],
             "weights": [round(one.weight, 4) for one in voters],
@@ -160,12 +181,19 @@ class _Ballot:
 
     def shown(self, election: Election, voters: Sequence[Candidate]) -> Reply:
         """Return the chosen reply as the client is to see it, with the others that it wants."""
-        if not election.agreed:
+        if not election.agreed and not self._unopposed(election):
             self._attempt.split()
         others = runners_up(voters, election.chosen)
         return self._attempt.beside(
             self._bare(election.chosen.reply), [self._bare(other.reply) for other in others]
         )
+
+    def _unopposed(self, election: Election) -> bool:
+        """Tell whether the winner outweighs all others by trust, drawn or not, even alone."""
+        known = self.weighing.known(self.drawing.candidates)
+        coming = self.drawing.pending(known)
+        weights = map(self.weighing.trust, coming)
+        return bool(self._trust.counts) and outweighs([*election.totals, *weights])
 
     def _bare(self, reply: Reply) -> Reply:
         return uncued(reply) if self._cued else reply

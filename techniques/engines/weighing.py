@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -10,8 +10,10 @@ from techniques.core.channel import Member
 from techniques.core.fanout import Asking
 from techniques.core.reply import Reply
 from techniques.core.request import Request
+from techniques.core.task import Calibration, Uncalibrated
 from techniques.engines.attempt import Attempt
 from techniques.engines.judging import scored
+from techniques.engines.trust import EQUAL, Trust
 from techniques.parts.candidates import Candidate
 from techniques.parts.confidence import (
     ASK,
@@ -28,6 +30,7 @@ from techniques.parts.weights import COUNT, Rule, weights
 SourceName: TypeAlias = Literal["none", "judge", "verbal_100", "response_probability", "p_true"]
 Confidence: TypeAlias = Literal["verbal_100", "response_probability", "p_true"]
 
+_RANKS: Final = 1 / 3  # about as far as a model's confidences lie apart
 _WORDLESS: Final = frozenset({"tool", "json", "code"})  # a further line would break these
 
 
@@ -61,6 +64,8 @@ class Weighing:
         rule: How evidence becomes weight.
         scores: The evidence is a judge's, and not the model's own confidence.
         drawer: Tells who draws at a place, where differences between models are to be taken out.
+        trust: What a vote of who draws at a place counts beside those of other models.
+        calibration: What was measured of the models.
         evidence: What is known by place, None where nothing could be found out.
     """
 
@@ -68,6 +73,8 @@ class Weighing:
     rule: Rule
     scores: bool = False
     drawer: Callable[[int], Member] | None = None
+    trust: Callable[[int], float] = lambda _place: 1.0
+    calibration: Calibration = field(default_factory=Uncalibrated)
     evidence: dict[int, float | None] = field(default_factory=dict)
 
     @property
@@ -116,19 +123,45 @@ class Weighing:
             for one, value in zip(candidates, evidence, strict=True)
             if value is not None
         }
-        level = levelled(told, {place: self.drawer(place).id for place in told})
+        level = self._ranked(told) or levelled(
+            told, {place: self.drawer(place).id for place in told}
+        )
         return [level.get(one.place) for one in candidates]
 
+    def _ranked(self, told: Mapping[int, float]) -> dict[int, float]:
+        """Return how sure each answer is among all of its model, on the scale of confidences.
+
+        Empty if not all models are measured.
+        """
+        assert self.drawer is not None
+        ranks = {
+            place: self.calibration.rank(self.drawer(place).name, value)
+            for place, value in told.items()
+        }
+        known = {
+            place: 1 - _RANKS * (1 - rank) for place, rank in ranks.items() if rank is not None
+        }
+        return known if len(known) == len(told) else {}
+
     def _weighed(self, candidates: Sequence[Candidate], rule: Rule) -> list[Candidate]:
-        if not self.tells(candidates):
-            return list(candidates)
         evidence = [self.evidence.get(one.place) for one in candidates]
         answers = len({one.key for one in candidates if one.key is not None})
         weighing = weights(self.levels(candidates), rule, answers)
-        pairs = zip(candidates, evidence, weighing, strict=True)
-        if self.scores:
-            return [replace(one, score=value, weight=weight) for one, value, weight in pairs]
-        return [replace(one, sureness=value, weight=weight) for one, value, weight in pairs]
+        return [
+            self._with(one, value, weight)
+            for one, value, weight in zip(candidates, evidence, weighing, strict=True)
+        ]
+
+    def _with(self, candidate: Candidate, value: float | None, weight: float) -> Candidate:
+        """Return *candidate* with what is known of it.
+
+        What its own evidence says of it multiplies the odds that its model is right.
+        """
+        trust = self.trust(candidate.place)
+        known = replace(candidate, trust=trust, weight=trust * weight)
+        if value is None:
+            return known
+        return replace(known, score=value) if self.scores else replace(known, sureness=value)
 
 
 def confidence_source(
@@ -150,14 +183,24 @@ def confidence_source(
 
 
 def weighing_by(
-    attempt: Attempt, evidence: SourceName, drawer: Callable[[int], Member], rule: Rule = COUNT
+    attempt: Attempt,
+    evidence: SourceName,
+    drawer: Callable[[int], Member],
+    rule: Rule = COUNT,
+    *,
+    known: Trust = EQUAL,
 ) -> Weighing:
-    """Return what lets votes weigh by *evidence*; *drawer* tells who draws at a place."""
+    """Return what lets votes weigh by *evidence*, and by what is *known* of the models.
+
+    *drawer* tells who draws at a place.
+    """
     return Weighing(
         source(attempt, evidence, drawer),
         rule,
         scores=evidence == "judge",
         drawer=drawer if evidence == "response_probability" else None,
+        trust=lambda place: known.of(drawer(place)),
+        calibration=attempt.task.calibration,
     )
 
 

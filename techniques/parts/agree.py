@@ -33,6 +33,11 @@ class Cluster:
         """What its votes weigh together."""
         return total(self.members)
 
+    @property
+    def votes(self) -> float:
+        """How many votes that is, where a model that is trusted less has less than one."""
+        return sum(member.trust for member in self.members)
+
 
 @dataclass(frozen=True, slots=True)
 class Election:
@@ -69,19 +74,27 @@ def clusters(candidates: Iterable[Candidate]) -> list[Cluster]:
     return sorted(found, key=_rank)
 
 
-def lead(candidates: Sequence[Candidate], left: int, *, levels: bool) -> Lead:
+def lead(
+    candidates: Sequence[Candidate],
+    left: int,
+    *,
+    levels: bool,
+    coming: tuple[float, ...] | None = None,
+) -> Lead:
     """Return how the vote of *candidates* stands with *left* draws to come.
+
+    *coming* is the most that each of these can weigh, None for 1 each.
 
     Where the vote is taken in *levels* (act or answer, then which tool), or clusters may yet be
     joined by a voter, only what has more votes than all the rest together is ahead.
     """
     found = clusters(candidates)
-    sizes = [len(cluster.members) for cluster in found]
+    sizes = [cluster.votes for cluster in found]
     totals = [cluster.weight for cluster in found]
-    first = sizes[0] if sizes else 0
-    rest = sum(sizes[1:]) if levels else max(sizes[1:], default=0)
+    against = sum(sizes[1:])
+    second = against if levels else max(sizes[1:], default=0)
     ahead = sum(totals[:1]) - (sum(totals[1:]) if levels else max(totals[1:], default=0))
-    return Lead(first, rest, left, ahead)
+    return Lead(sum(sizes[:1]), second, left, ahead, against - second, coming)
 
 
 def contenders(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -33,7 +33,8 @@ class Candidate:
         refusal: It declines the request.
         score: A judge's score, 0 to 1; None ranks below any number.
         sureness: The model's own confidence in it, 0 to 1; None if it is not known.
-        weight: What its vote weighs, above 0 and at most 1.
+        trust: What a vote of the model that gave it counts, above 0 and at most 1.
+        weight: What its vote weighs, above 0 and at most 1: trust, and what is known of itself.
     """
 
     place: int
@@ -42,6 +43,7 @@ class Candidate:
     refusal: bool = False
     score: float | None = None
     sureness: float | None = None
+    trust: float = 1.0
     weight: float = 1.0
 
 

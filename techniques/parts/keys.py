@@ -91,11 +91,16 @@ def short(text: str) -> str | None:
 def plain(text: str) -> str:
     """Return *text* without case, punctuation and articles, number words as digits.
 
-    A text that is only an article, such as the answer ``A``, keeps it.
+    A text that is only an article, such as the answer ``A``, keeps it. A date in digits is the same
+    with or without leading zeros.
     """
-    bare = _PUNCTUATION.sub(" ", text.casefold())
+    bare = _PUNCTUATION.sub(" ", _DATE.sub(_padded, text.casefold()))
     words = [NUMBER_WORDS.get(word, word) for word in bare.split()]
     return " ".join([word for word in words if word not in _ARTICLES] or words)
+
+
+def _padded(date: re.Match[str]) -> str:
+    return re.sub(r"(?<!\d)\d(?!\d)", r"0\g<0>", date[0])
 
 
 def _reading(text: str, expected: Expected) -> str | None:
@@ -152,6 +157,9 @@ _OPTION_FIRST = re.compile(
     r"^\W*(?:option|choice)?\s*\W*([A-J])\W*(?:$|[).:,;*]|\s[-\u2013\u2014])", re.IGNORECASE
 )
 _PUNCTUATION = re.compile(r"(?<!\d)[^\w\s%$€£+]|[^\w\s%$€£/:.,-](?=\d)|[^\w\s%$€£](?!\d)|_")
+_DATE = re.compile(
+    r"(?<![\d/.-])\d{1,2}([/.-])\d{1,2}\1\d{2,4}(?![\d/-])|(?<![\d/.-])\d{4}-\d{1,2}-\d{1,2}(?![\d/-])"
+)
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 _COUNTING: Final = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "

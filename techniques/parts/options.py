@@ -42,7 +42,9 @@ Stop: TypeAlias = Annotated[
 ]
 Sureness: TypeAlias = Annotated[
     float,
-    Field(ge=0.5, le=0.999, description="How sure is sure enough for beta, 0.5 to 0.999."),
+    Field(
+        ge=0.5, le=0.999, description="How sure is sure enough, 0.5 to 0.999; exact does not ask."
+    ),
 ]
 AnswerCue: TypeAlias = Annotated[
     Literal["auto", "off"],

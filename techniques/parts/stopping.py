@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
-from typing import Final
+from typing import Final, TypeAlias
 
 FIRST_WAVE: Final = 3
 SCORE_NOISE: Final = 0.06
 """Standard deviation of one judge's score of one text, until it is measured."""
 SURENESS_SPREAD: Final = 0.03
 """The least that draws for one question are taken to differ in how likely their tokens are."""
+_ROUNDING: Final = 1e-9  # sums of votes that should be whole may be off by this
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
     """How a vote stands: votes of the first and of what can beat it, and draws still to come.
 
-    Where votes weigh unlike, ``weight`` is by how much the first is ahead; a draw still to come
-    weighs at most 1. None: each counts 1.
+    Where votes weigh unlike, ``weight`` is by how much the first is ahead; None: each counts 1.
+    ``others`` are votes for what is neither first nor second. ``coming`` is the most that each
+    draw still to come can weigh, in their order; None: 1 each.
     """
 
-    first: int
-    second: int
+    first: float
+    second: float
     left: int
     weight: float | None = None
+    others: float = 0
+    coming: tuple[float, ...] | None = None
 
     @property
     def ahead(self) -> float:
@@ -36,18 +40,33 @@ class Lead:
     @property
     def decided(self) -> bool:
         """Whether no further draw can change who wins. Safe to test at every completion."""
-        return self.ahead > self.left
+        return self.ahead > (self.left if self.coming is None else sum(self.coming))
 
     def after(self, draws: int) -> Lead:
         """Return how it would stand if all of *draws* more went to the first."""
-        return Lead(self.first + draws, self.second, self.left - draws, self.ahead + draws)
+        if self.coming is None:
+            gain, coming = float(draws), None
+        else:
+            gain, coming = sum(self.coming[:draws]), self.coming[draws:]
+        return replace(
+            self,
+            first=self.first + gain,
+            left=self.left - draws,
+            weight=self.ahead + gain,
+            coming=coming,
+        )
+
+
+Chance: TypeAlias = Callable[[Lead], float]
+"""How sure it is, 0 to 1, that a vote ends as it stands. Votes that are worth less than one are
+rounded against the first. Only to be asked when a wave is complete: quick answers come first and
+are often alike."""
 
 
 def confidence(first: int, second: int) -> float:
     """Return how sure *first* votes against *second* make it that the first is the majority.
 
     ``1 - I(1/2; first + 1, second + 1)``, as the exact binomial sum it equals for whole numbers.
-    Only to be tested when a wave is complete: quick answers come first and are often alike.
 
     Source: Aggarwal et al. 2023, arXiv:2305.11860, section 3 (Beta stopping).
     """
@@ -56,16 +75,33 @@ def confidence(first: int, second: int) -> float:
     return ways / (1 << trials)
 
 
-def next_wave(lead: Lead, threshold: float | None) -> int:
+def majority(lead: Lead) -> float:
+    """Return how sure it is that the first of *lead* is the most frequent answer there is."""
+    return confidence(*_whole(lead))
+
+
+def forecast(lead: Lead) -> float:
+    """Return how likely the first of *lead* still is the first when all draws were made.
+
+    What is to come is foretold from what came, with nothing known before (a uniform Dirichlet
+    prior over first, second and all others). A tie at the end counts half.
+
+    Source: Spiegelhalter et al. 1986, Controlled Clinical Trials 7 (stopping by predictive power).
+    """
+    first, second = _whole(lead)
+    return _foretold(first, second, math.floor(lead.others), lead.left)
+
+
+def next_wave(lead: Lead, threshold: float | None, chance: Chance = majority) -> int:
     """Return the least number of further draws that could end the vote, 0 if it has ended.
 
-    *threshold* is the ``confidence`` that suffices, None if only certainty does.
+    *threshold* is the *chance* that suffices, None if only certainty does.
     """
-    if lead.left <= 0 or lead.decided or _sure(lead, threshold):
+    if lead.left <= 0 or lead.decided or _sure(lead, threshold, chance):
         return 0
     for wave in range(1, lead.left):
         then = lead.after(wave)
-        if then.decided or _sure(then, threshold):
+        if then.decided or _sure(then, threshold, chance):
             return wave
     return lead.left
 
@@ -108,10 +144,29 @@ def share_interval(votes: int, of: int) -> tuple[float, float]:
     return max(0.0, (middle - half) / (1 + spread)), min(1.0, (middle + half) / (1 + spread))
 
 
-def _sure(lead: Lead, threshold: float | None) -> bool:
+def _whole(lead: Lead) -> tuple[int, int]:
+    return math.floor(lead.first + _ROUNDING), math.ceil(lead.second - _ROUNDING)
+
+
+def _foretold(first: int, second: int, others: int, left: int) -> float:
+    ways = 0
+    for gains in range(left + 1):
+        for losses in range(min(left - gains, first + gains - second) + 1):
+            rest = left - gains - losses
+            these = (
+                math.comb(first + gains, gains)
+                * math.comb(second + losses, losses)
+                * math.comb(others + rest, rest)
+            )
+            tied = second + losses == first + gains
+            ways += these if tied else 2 * these
+    return ways / (2 * math.comb(first + second + others + 2 + left, left))
+
+
+def _sure(lead: Lead, threshold: float | None, chance: Chance) -> bool:
     return (
         threshold is not None
         and lead.first > lead.second
         and lead.ahead > 0
-        and confidence(lead.first, lead.second) >= threshold
+        and chance(lead) >= threshold
     )

@@ -110,7 +110,14 @@ def test_every_command_in_the_table_exists() -> None:
     rows = re.findall(r"^\| `lockgate ([^`]+)`", (ROOT / "README.md").read_text(), re.MULTILINE)
     names = [[word for word in row.split() if word.islower() and word[0].isalpha()] for row in rows]
 
-    assert names == [["serve"], ["check"], ["key", "new"], ["techniques"], ["demo"]]
+    assert names == [
+        ["serve"],
+        ["check"],
+        ["key", "new"],
+        ["techniques"],
+        ["demo"],
+        ["calibrate"],
+    ]
     for name in names:
         assert CliRunner().invoke(main, [*name, "--help"]).exit_code == 0
 

@@ -118,7 +118,7 @@ def test_a_lone_call_is_its_own_medoid() -> None:
 
 def test_in_levels_only_more_than_all_the_rest_is_ahead() -> None:
     votes = given("1", "1", "2", "3")
-    assert lead(votes, 5, levels=False) == Lead(2, 1, 5, 1)
+    assert lead(votes, 5, levels=False) == Lead(2, 1, 5, 1, others=1)
     assert lead(votes, 5, levels=True) == Lead(2, 2, 5, 0)
     assert lead([], 5, levels=True) == Lead(0, 0, 5, 0)
 

@@ -41,13 +41,13 @@ def chosen(found: Attempt) -> str | None:
 def test_the_most_accurate_model_is_the_strongest() -> None:
     found = attempt(asks(), a=0.5, b=0.9, c=0.7)
     assert chosen(found) == "b"
-    assert accuracies(found) == {"a": 0.5, "b": 0.9, "c": 0.7}
+    assert accuracies(found, found.channels.pool) == {"a": 0.5, "b": 0.9, "c": 0.7}
 
 
 def test_where_one_was_not_measured_the_first_is_the_strongest() -> None:
     found = attempt(asks(), b=0.9, c=0.7)
     assert chosen(found) == "a"
-    assert accuracies(found) == {}
+    assert accuracies(found, found.channels.pool) == {}
 
 
 def test_what_was_measured_of_another_kind_of_answer_does_not_count() -> None:

@@ -130,10 +130,10 @@ async def test_draws_stop_when_no_draw_can_change_the_winner() -> None:
     assert played.note("votes")["share"] == 1.0
 
 
-async def test_draws_stop_when_the_majority_is_sure_enough() -> None:
-    assert len((await run(draws(["42"] * 20), asks(), num_samples=20)).asked) == 4
-    played = await run(draws(["42"] * 20), asks(), num_samples=20, stop="exact")
-    assert len(played.asked) == 11
+@pytest.mark.parametrize(("stop", "calls"), [("forecast", 3), ("beta", 4), ("exact", 11)])
+async def test_draws_that_agree_stop_when_it_is_sure_enough(stop: str, calls: int) -> None:
+    played = await run(draws(["42"] * 20), asks(), num_samples=20, stop=stop)
+    assert len(played.asked) == calls
 
 
 async def test_the_committed_usage_is_the_chosen_replys_own() -> None:

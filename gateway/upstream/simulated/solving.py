@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextvars import ContextVar
 
 from gateway.upstream.simulated import arithmetic, choices, facts, stories
 from gateway.upstream.simulated.dice import Dice
@@ -14,12 +16,18 @@ _MARK = re.compile(
 _BREAK = re.compile(r"\n|(?<=[.?!]) ")
 _LONGEST = 4000  # characters; of a longer text only the end is looked at
 _CUES = 2  # at the end of a question: for the answer, and for how sure it is
+taught: ContextVar[Callable[[str], Problem | None] | None] = ContextVar("taught", default=None)
+"""What knows the problems in place of the solver, where real questions and answers are replayed."""
+
 _HARDEST = 1.6
 _EASIEST = 0.4
 
 
 def solve(text: str) -> Problem | None:
     """Return the problem that *text* poses, None if its answer is not known."""
+    known = taught.get()
+    if known is not None:
+        return known(text)
     question = without_cue(text[-_LONGEST:]).strip()
     return choices.find(question, _open) or _open(question)
 

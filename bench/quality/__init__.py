@@ -1,0 +1,1 @@
+"""What techniques do to recorded answers of real models, replayed through the real gateway."""

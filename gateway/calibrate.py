@@ -1,0 +1,224 @@
+"""Measures how often models are right, question by question, and what to expect of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, quantiles, variance
+from typing import Final
+
+import anyio
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from gateway.config.calibration import CalibrationFile, Graded, ModelCalibration
+from techniques.core.errors import GatewayError
+from techniques.core.groups import task_group
+from techniques.core.json import Json
+from techniques.core.reply import Reply
+from techniques.core.request import Request, Text
+from techniques.parts.answers import Expected, expect
+from techniques.parts.confidence import token_sureness
+from techniques.parts.keys import TEXT, key_of
+
+_STEPS: Final = 20  # between the quantiles of the sureness
+_LEAST_SURE: Final = 5  # answers below which these tell nothing
+
+
+class UnusableQuestions(Exception):
+    """The file of questions cannot be used; the message has a line for each fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A conversation to be continued, and the reference that the answer must agree with."""
+
+    messages: Sequence[Json]
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What became of one question to one model.
+
+    ``right`` is None where the model failed, ``sureness`` where it told none. Of a question that
+    cannot be graded by itself ``kind`` is "".
+    """
+
+    model: str
+    kind: str
+    right: bool | None
+    sureness: float | None = None
+
+
+Ask = Callable[[str, Question], Awaitable[tuple[Request, Reply]]]
+"""Asks one model one question plainly; returns the request in full, and the reply.
+
+Raises:
+    GatewayError: It failed.
+"""
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    prompt: str | None = None
+    messages: list[dict[str, Json]] | None = Field(None, min_length=1)
+    reference: str | int | float
+
+    @model_validator(mode="after")
+    def _one_question(self) -> _Row:
+        if (self.prompt is None) == (self.messages is None):
+            raise ValueError("give either prompt or messages")
+        return self
+
+
+def read_questions(text: str) -> list[Question]:
+    """Return the questions in *text*, a JSON object a line.
+
+    Each has ``prompt`` or ``messages``, and ``reference``; what else it has does not matter.
+
+    Raises:
+        UnusableQuestions: A line is none, or there is no line.
+    """
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    problems: list[str] = []
+    found = [question for number, line in lines for question in _read(line, number, problems)]
+    if problems or not found:
+        raise UnusableQuestions("\n".join(problems) or "there is no question")
+    return found
+
+
+async def marked(
+    ask: Ask, models: Sequence[str], questions: Sequence[Question], *, width: int = 4
+) -> list[Marked]:
+    """Ask each of *models* each of *questions*, *width* at a time, and mark the answers."""
+    limiter = anyio.CapacityLimiter(width)
+    marks: list[Marked] = []
+
+    async def one(model: str, question: Question) -> None:
+        async with limiter:
+            marks.append(await _mark(ask, model, question))
+
+    async with task_group() as group:
+        for question in questions:
+            for model in models:
+                group.start_soon(one, model, question)
+    return marks
+
+
+def calibration(marks: Iterable[Marked], made: str) -> CalibrationFile:
+    """Return what *marks* tell of the models; *made* is the day."""
+    right: defaultdict[str, dict[str, list[bool]]] = defaultdict(dict)
+    sure: defaultdict[str, list[float]] = defaultdict(list)
+    for mark in marks:
+        if mark.right is not None:
+            right[mark.kind].setdefault(mark.model, []).append(mark.right)
+        if mark.sureness is not None:
+            sure[mark.model].append(mark.sureness)
+    graded: defaultdict[str, dict[str, Graded]] = defaultdict(dict)
+    for kind, by_model in right.items():
+        expected = shrunk([(sum(answers), len(answers)) for answers in by_model.values()])
+        for (model, answers), share in zip(by_model.items(), expected, strict=True):
+            graded[model][kind] = Graded(
+                right=sum(answers), of=len(answers), accuracy=round(share, 4)
+            )
+    models = {
+        model: ModelCalibration(accuracy=graded[model], sureness=_quantiles(sure[model]))
+        for model in sorted({*graded, *sure})
+    }
+    return CalibrationFile(made=made, models=models)
+
+
+def shrunk(counts: Sequence[tuple[int, int]]) -> list[float]:
+    """Return the share of right answers to expect of each model that got *counts*, right and all.
+
+    Each is drawn towards the mean of all, as far as chance explains why they differ.
+
+    Source: Efron and Morris 1975, Journal of the American Statistical Association 70 (section 2).
+    """
+    shares = [(right + 1) / (of + 2) for right, of in counts]
+    if len(shares) < 2:
+        return shares
+    mean = fmean(shares)
+    noise = [mean * (1 - mean) / of for _, of in counts]
+    between = max(0.0, variance(shares) - fmean(noise))
+    return [
+        mean + between / (between + chance) * (share - mean)
+        for share, chance in zip(shares, noise, strict=True)
+    ]
+
+
+def rendered(file: CalibrationFile, marks: Sequence[Marked]) -> str:
+    """Return *file* as a table, and what was left out of it."""
+    rows = [("model", "kind", "right", "of", "expected")]
+    rows += [
+        (name, kind, str(one.right), str(one.of), f"{100 * one.accuracy:.1f} %")
+        for name, model in file.models.items()
+        for kind, one in model.accuracy.items()
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    return "\n".join([*lines, *_left_out(marks)])
+
+
+def _left_out(marks: Sequence[Marked]) -> Iterator[str]:
+    ungraded = sum(not mark.kind for mark in marks)
+    failed = sum(mark.right is None and bool(mark.kind) for mark in marks)
+    if ungraded:
+        yield f"{ungraded} answers could not be graded by comparing them with the reference."
+    if failed:
+        yield f"{failed} calls failed and are not counted."
+
+
+def _read(line: str, number: int, problems: list[str]) -> Iterator[Question]:
+    try:
+        row = _Row.model_validate_json(line)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        at = ".".join(map(str, fault["loc"]))
+        problems.append(f"line {number}: {f'{at}: ' if at else ''}{fault['msg']}")
+        return
+    asked: list[Json] = [{"role": "user", "content": row.prompt}]
+    yield Question(list(row.messages) if row.messages else asked, str(row.reference))
+
+
+async def _mark(ask: Ask, model: str, question: Question) -> Marked:
+    try:
+        request, reply = await ask(model, question)
+    except GatewayError:
+        return Marked(model, "unknown", None)
+    expected = expect(request)
+    wanted = _key(question.reference, expected)
+    sureness = token_sureness(reply)
+    if wanted is None:
+        return Marked(model, "", None, sureness)
+    return Marked(model, expected.text, key_of(reply, expected) == wanted, sureness)
+
+
+def _key(reference: str, expected: Expected) -> str | None:
+    """Return the key that a right answer has; None where only its words could be compared."""
+    key = key_of(Reply((Text(reference),)), expected)
+    return None if key is None or key.startswith((TEXT, "code|")) else key
+
+
+def _quantiles(values: Sequence[float]) -> tuple[float, ...]:
+    if len(values) < _LEAST_SURE:
+        return ()
+    inner = quantiles(values, n=_STEPS, method="inclusive")
+    return tuple(round(value, 5) for value in (min(values), *inner, max(values)))
+
+
+def written(file: CalibrationFile) -> bytes:
+    """Return *file* as it is kept."""
+    return orjson.dumps(file.model_dump(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def plain(model: str, question: Question, *, logprobs: bool) -> dict[str, Json]:
+    """Return the body of a plain call; *logprobs* asks how likely the tokens were."""
+    body: dict[str, Json] = {"model": model, "messages": list(question.messages)}
+    return {**body, "logprobs": True} if logprobs else body

@@ -1,0 +1,105 @@
+"""The calibration file: what was measured of the models, as ``lockgate calibrate`` writes it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from gateway.config.section import Section
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Graded(Section):
+    """Answers of one kind: so many of so many were right, and what is to be expected of more.
+
+    ``accuracy`` lies nearer to that of the other models the less the answers tell them apart.
+    """
+
+    right: int = Field(ge=0)
+    of: int = Field(ge=1)
+    accuracy: Share
+
+    @model_validator(mode="after")
+    def _no_more_than_all(self) -> Graded:
+        if self.right > self.of:
+            raise ValueError("more are right than there are")
+        return self
+
+
+class ModelCalibration(Section):
+    """One model: its accuracy by kind of answer, and how sure it was of its answers.
+
+    ``sureness`` are evenly spaced quantiles, the least first and the greatest last, of the
+    geometric mean of an answer's token probabilities; empty where it reports none.
+    """
+
+    accuracy: Mapping[str, Graded] = {}
+    sureness: tuple[Share, ...] = ()
+
+    @model_validator(mode="after")
+    def _in_order(self) -> ModelCalibration:
+        if len(self.sureness) == 1:
+            raise ValueError("one quantile of the sureness tells nothing")
+        if any(later < earlier for earlier, later in pairwise(self.sureness)):
+            raise ValueError("the quantiles of the sureness do not rise")
+        return self
+
+
+class CalibrationFile(Section):
+    """The whole file. ``made`` is the day it was measured."""
+
+    version: Literal[1] = 1
+    made: str = ""
+    models: Mapping[str, ModelCalibration] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured, as techniques ask for it (``techniques.core.task.Calibration``)."""
+
+    models: Mapping[str, ModelCalibration] = field(default_factory=dict)
+
+    def accuracy(self, model: str, kind: str) -> float | None:
+        """Return which share of answers of *kind* *model* has right, None if not measured."""
+        known = self.models.get(model)
+        graded = known.accuracy.get(kind) if known else None
+        return graded.accuracy if graded else None
+
+    def rank(self, model: str, sureness: float) -> float | None:
+        """Return the share of the answers of *model* it was less sure of, None if not measured."""
+        known = self.models.get(model)
+        return _rank(known.sureness, sureness) if known and known.sureness else None
+
+
+def measured(path: Path) -> Measured:
+    """Return what the calibration file at *path* says.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is no calibration file; the message has a line for each fault.
+    """
+    try:
+        return Measured(CalibrationFile.model_validate_json(path.read_bytes()).models)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False)
+        lines = (f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)
+        raise ValueError("\n".join(line.removeprefix(": ") for line in lines)) from error
+
+
+def _rank(quantiles: tuple[float, ...], value: float) -> float:
+    """Return where *value* lies among *quantiles*, in between by the straight line."""
+    below, upto = bisect_left(quantiles, value), bisect_right(quantiles, value)
+    steps = len(quantiles) - 1
+    if below < upto:  # as many as are equal to it: the middle of them
+        return (below + upto - 1) / 2 / steps
+    if below in {0, len(quantiles)}:
+        return float(below > 0)
+    low, high = quantiles[below - 1], quantiles[below]
+    return (below - 1 + (value - low) / (high - low)) / steps

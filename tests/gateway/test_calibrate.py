@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+from typer.testing import CliRunner
+
+from gateway.calibrate import (
+    Marked,
+    Question,
+    UnusableQuestions,
+    calibration,
+    marked,
+    read_questions,
+    rendered,
+    shrunk,
+)
+from gateway.cli import main
+from gateway.config.calibration import measured
+from techniques.core.errors import UpstreamFailed
+from techniques.core.reply import Reply, replied
+from techniques.core.request import Request, said
+
+SUM = Question([{"role": "user", "content": "What is 6 * 7?"}], "42")
+
+
+async def mark(answer: str, text: str = "What is 6 * 7?", reference: str = "42") -> Marked:
+    async def ask(model: str, question: Question) -> tuple[Request, Reply]:
+        return Request(model, (said("user", text),)), replied(answer)
+
+    (only,) = await marked(ask, ["m"], [Question([], reference)])
+    return only
+
+
+def test_a_question_is_a_prompt_or_a_conversation_with_its_reference() -> None:
+    turns = [{"role": "user", "content": "hi"}]
+    lines = [{"prompt": "6 * 7?", "reference": 42, "id": 1}, {"messages": turns, "reference": "b"}]
+
+    found = read_questions("\n".join(orjson.dumps(line).decode() for line in lines) + "\n\n")
+
+    assert [one.reference for one in found] == ["42", "b"]
+    assert found[0].messages == [{"role": "user", "content": "6 * 7?"}]
+    assert found[1].messages == turns
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "there is no question"),
+        ('{"prompt": "x", "reference": "y"}\n{"prompt": "x"}', "line 2: reference"),
+        ('{"reference": "y"}', "either prompt or messages"),
+        ('{"messages": [], "reference": "y"}', "line 1: messages"),
+        ("not json", "line 1: "),
+    ],
+)
+def test_a_line_that_is_no_question_is_told(text: str, fault: str) -> None:
+    with pytest.raises(UnusableQuestions, match=fault):
+        read_questions(text)
+
+
+async def test_an_answer_is_right_however_it_is_worded() -> None:
+    assert await mark("So it is 40 + 2.\n\n**42**") == Marked("m", "number", right=True)
+    assert await mark("The answer is 41.") == Marked("m", "number", right=False)
+    assert await mark("I would rather not say.") == Marked("m", "number", right=False)
+
+
+async def test_what_only_words_could_tell_is_not_graded() -> None:
+    reference = "Because light of short waves is scattered more than light of long ones is."
+    graded = await mark("It scatters.", "Explain why the sky is blue.", reference)
+
+    assert graded == Marked("m", "", right=None)
+    assert "1 answers could not be graded" in rendered(calibration([graded], ""), [graded])
+
+
+async def test_a_call_that_fails_tells_nothing_of_the_model() -> None:
+    async def ask(model: str, question: Question) -> tuple[Request, Reply]:
+        if model == "down":
+            raise UpstreamFailed("down")
+        return Request(model, (said("user", "What is 6 * 7?"),)), replied("42")
+
+    marks = await marked(ask, ["up", "down"], [SUM, SUM, SUM])
+    file = calibration(marks, "2026-11-29")
+
+    assert list(file.models) == ["up"]
+    assert (file.models["up"].accuracy["number"].right, file.made) == (3, "2026-11-29")
+    assert "3 calls failed" in rendered(file, marks)
+
+
+def test_few_answers_tell_models_apart_less_than_many() -> None:
+    few, many = shrunk([(5, 5), (3, 5)]), shrunk([(500, 500), (300, 500)])
+
+    assert few[0] - few[1] < 0.25
+    assert many == pytest.approx([0.998, 0.6], abs=0.01)
+
+
+def test_models_that_chance_alone_may_tell_apart_are_taken_to_be_equal() -> None:
+    first, second = shrunk([(31, 40), (30, 40)])
+
+    assert first == pytest.approx(second)
+    assert first == pytest.approx(0.75, abs=0.02)
+
+
+def test_one_model_is_taken_as_it_was_found() -> None:
+    assert shrunk([(8, 8)]) == [0.9]
+    assert shrunk([]) == []
+
+
+def test_sureness_is_kept_as_quantiles_once_it_tells_something() -> None:
+    marks = [Marked("m", "number", right=True, sureness=place / 20) for place in range(21)]
+
+    sure = calibration(marks, "").models["m"].sureness
+
+    assert sure == pytest.approx([place / 20 for place in range(21)])
+    assert calibration(marks[:4], "").models["m"].sureness == ()
+
+
+def test_the_command_writes_what_the_configuration_reads(tmp_path: Path) -> None:
+    questions, output = tmp_path / "q.jsonl", tmp_path / "calibration.json"
+    lines = [{"prompt": f"What is {n} + 15?", "reference": n + 15} for n in range(10, 22)]
+    questions.write_bytes(b"\n".join(map(orjson.dumps, lines)))
+    arguments = [str(questions), "--models", "sim-small, sim-large", "-o", str(output)]
+
+    result = CliRunner().invoke(main, ["calibrate", *arguments])
+
+    assert result.exit_code == 0
+    known = measured(output)
+    assert 0 < (known.accuracy("sim-large", "number") or 0) <= 1
+    assert known.rank("sim-small", 0.0) == 0.0
+    config = tmp_path / "lockgate.yaml"
+    config.write_text(
+        "providers: {sim: {dialect: openai_chat, simulated: {}}}\n"
+        "models: [{name: sim-large, provider: sim}]\n"
+        "reliability: {calibration: calibration.json}\n"
+    )
+    result = CliRunner().invoke(main, ["check", str(config)])
+    assert "it has 'sim-small', and there is no such model" in result.output
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("questions", "models", "said_so"),
+    [("{}", "sim-small", "q.jsonl: line 1"), ('{"prompt": "x", "reference": "y"}', "none", "none")],
+)
+def test_what_cannot_be_asked_is_said_and_nothing_is_written(
+    tmp_path: Path, questions: str, models: str, said_so: str
+) -> None:
+    file, output = tmp_path / "q.jsonl", tmp_path / "calibration.json"
+    file.write_text(questions)
+    arguments = ["calibrate", str(file), "--models", models, "-o", str(output)]
+
+    result = CliRunner().invoke(main, arguments)
+
+    assert result.exit_code == 2
+    assert said_so in result.output
+    assert not output.exists()
+
+
+def test_a_calibration_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
+    config = tmp_path / "lockgate.yaml"
+    config.write_text(
+        "providers: {sim: {dialect: openai_chat, simulated: {}}}\n"
+        "models: [{name: m, provider: sim}]\n"
+        "reliability: {calibration: none.json}\n"
+    )
+
+    result = CliRunner().invoke(main, ["check", str(config)])
+
+    assert result.exit_code == 2
+    assert "reliability.calibration: " in result.output
+    assert str(tmp_path / "none.json") in result.output

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import anyio
+import pytest
+from pydantic import BaseModel
+
+from techniques.catalog import diversity_voting as diversity
+from techniques.catalog import self_consistency
+from techniques.core.channel import Channels, Member, Technique, TechniqueChannel
+from techniques.core.reply import fold, replied
+from techniques.core.task import Task
+from techniques.parts.trust import outweighs, trusted
+from techniques.testing import Line, ScriptedChannel
+from tests.techniques.scene import (
+    Answer,
+    Played,
+    asks,
+    channels,
+    draws,
+    each,
+    marks,
+    scripted,
+    tokens,
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Accuracies of numbers by model, and the sureness of their answers."""
+
+    accuracies: Mapping[str, float]
+    sure: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def accuracy(self, model: str, kind: str) -> float | None:
+        return self.accuracies.get(model) if kind == "number" else None
+
+    def rank(self, model: str, sureness: float) -> float | None:
+        among = self.sure.get(model)
+        return None if among is None else sum(one < sureness for one in among) / len(among)
+
+
+STRONG_FIRST = Measured({"m0": 0.95, "m1": 0.6, "m2": 0.6})
+STRONG_LAST = Measured({"m0": 0.6, "m1": 0.6, "m2": 0.95})
+ALIKE = Measured({"m0": 0.8, "m1": 0.75, "m2": 0.75})
+
+
+def by_model(**answers: Answer) -> ScriptedChannel:
+    return scripted(lambda request: answers[request.model.replace("model-", "m")])
+
+
+async def run(
+    channel: ScriptedChannel,
+    known: Measured,
+    options: BaseModel | None = None,
+    technique: Technique = self_consistency.self_consistency,
+) -> Played:
+    models = channels(channel, pool=3)
+    pool = tuple(replace(one, name=one.id) for one in models.pool)
+    models = Channels(pool[0], pool, judge=Member("j", "judge", channel))
+    setting = options or self_consistency.Options(pool="all")
+    request = asks()
+    task = Task(request, setting, calibration=known)
+    async with TechniqueChannel(technique, task, models).open(request) as stream:
+        events = [event async for event in stream]
+    return Played(events, await fold(each(events)), channel.asked)
+
+
+def test_trust_is_in_the_odds_of_being_right() -> None:
+    assert trusted([0.9, 0.5]) == pytest.approx([1.0, 1 / 9])
+    assert trusted([0.75, 0.9, 0.5]) == pytest.approx([1 / 3, 1.0, 1 / 9])
+    assert trusted([]) == []
+
+
+def test_no_model_is_beyond_doubt_and_none_is_worth_nothing() -> None:
+    assert trusted([1.0, 0.98]) == pytest.approx([1.0, 1.0])
+    assert 0 < trusted([0.9, 0.0])[1] < 0.01
+
+
+def test_three_that_are_often_wrong_do_not_add_up_to_one_that_is_nearly_always_right() -> None:
+    assert outweighs(trusted([0.95, 0.8, 0.8, 0.8]))
+    assert not outweighs(trusted([0.85, 0.8, 0.8, 0.8]))
+    assert not outweighs([])
+
+
+async def test_weak_models_do_not_outvote_a_strong_one() -> None:
+    played = await run(by_model(m0="42", m1="41", m2="41"), STRONG_FIRST)
+    assert played.text == "42"
+    assert not played.warnings
+
+
+async def test_models_that_are_about_as_good_outvote_a_better_one() -> None:
+    played = await run(by_model(m0="42", m1="41", m2="41"), ALIKE)
+    assert played.text == "41"
+
+
+async def test_the_best_decides_at_once_where_it_outweighs_everyone() -> None:
+    slow = Line(replied("41"), after=60)
+    played = await run(by_model(m0="42", m1=slow, m2=slow), STRONG_FIRST)
+    assert (played.text, len(played.asked)) == ("42", 1)
+    assert anyio.current_time() < 1
+
+
+async def test_the_most_trusted_is_asked_first_wherever_it_stands() -> None:
+    played = await run(by_model(m0="41", m1="41", m2="42"), STRONG_LAST)
+    assert played.text == "42"
+    assert [request.model for request in played.asked] == ["model-2"]
+
+
+async def test_the_others_vote_where_the_best_fails() -> None:
+    played = await run(by_model(m0="", m1="41", m2="41"), STRONG_FIRST)
+    assert played.text == "41"
+
+
+async def test_without_measurement_each_counts_the_same_and_that_is_told() -> None:
+    nothing = Measured({})
+    played = await run(by_model(m0="42", m1="41", m2="41"), nothing)
+    assert played.text == "41"
+    assert played.warnings["uncalibrated"] == "m0, m1, m2 (number)"
+
+
+async def test_one_model_that_was_not_measured_leaves_all_alike() -> None:
+    partly = Measured({"m0": 0.95, "m1": 0.6})
+    played = await run(by_model(m0="42", m1="41", m2="41"), partly)
+    assert (played.text, played.warnings["uncalibrated"]) == ("41", "m0, m1, m2 (number)")
+
+
+async def test_draws_of_one_model_need_no_calibration() -> None:
+    options = self_consistency.Options()
+    played = await run(by_model(m0="42"), Measured({}), options)
+    assert "uncalibrated" not in played.warnings
+
+
+async def test_a_judges_score_and_trust_weigh_together() -> None:
+    channel = draws(["42", "41", "41"], lambda _request: marks())
+    options = diversity.JudgedVote(num_samples=3)
+    played = await run(channel, STRONG_FIRST, options, diversity.diversity_mrc_discrete_N)
+    assert played.text == "42"
+    assert played.note("votes")["trust"][0] == 1.0
+
+
+async def test_how_sure_a_model_is_counts_among_its_own_answers() -> None:
+    sure = {"m0": (0.2, 0.3, 0.4), "m1": (0.85, 0.9, 0.95), "m2": (0.85, 0.9, 0.95)}
+    told = by_model(m0=tokens("42", 0.5), m1=tokens("41", 0.8), m2=tokens("41", 0.8))
+    options = diversity.SureVote(num_samples=3)
+    technique = diversity.diversity_mrc_discrete_N_soft
+    played = await run(told, replace(ALIKE, sure=sure), options, technique)
+    assert played.text == "42"
+    told.asked.clear()
+    assert (await run(told, ALIKE, options, technique)).text == "41"
