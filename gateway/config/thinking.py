@@ -50,12 +50,12 @@ class ThinkingConfig(Section):
     @model_validator(mode="before")
     @classmethod
     def _in_full(cls, stated: Any) -> Any:
-        if isinstance(stated, dict) and "budget_seconds" in stated:
-            raise ValueError(f"budget_seconds: {_SECONDS}")
-        word = worded(stated)
-        if not isinstance(word, str):
+        if isinstance(stated, dict):
+            if "budget_seconds" in stated:
+                raise ValueError(f"budget_seconds: {_SECONDS}")
             return stated
-        if word in _SWITCHES:
+        word = worded(stated)
+        if isinstance(word, str) and word in _SWITCHES:
             return {"enabled": _SWITCHES[word]}
         if word in get_args(Effort):
             return {"effort": word, "enabled": word != "none"}
