@@ -59,8 +59,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "tool_choice_relaxed": "The provider cannot think and be forced to a tool; it may choose.",
         "trace_cut": "So much of what the calls wrote is not shown: the client read too slowly, or "
         "an answer that is not streamed has no room for more.",
-        "uncalibrated": "How often these models are right was not measured: unequal ones may "
-        "outvote the best, bare probabilities count as they are. To measure it: `lockgate calibrate`.",
+        "uncalibrated": "How often these models are right was not measured (`lockgate calibrate`): "
+        "unequal ones may outvote the best, and bare probabilities count as they are.",
         "verification_unusable": "What was to check the draft could not be read, and "
         "changed nothing.",
         "voter_unusable": "Meanings could not be compared; only answers of the same words agree.",
