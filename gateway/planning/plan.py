@@ -202,8 +202,7 @@ class Planner:
         if asked != AUTO:
             return asked, why
         first = NONE if self.defaults.technique == AUTO else self.defaults.technique
-        own = (card.name for card in self.cards.values() if self._is_ready(card, wishes))
-        offered = dict.fromkeys((first, NONE, *own))
+        offered = dict.fromkeys((first, NONE, *self._ready(wishes)))
         allowed = tuple(name for name in offered if may_apply(caller, name))
         decision = self.router.route(RouteQuery(model=model.name, techniques=allowed))
         return decision.technique, f"auto, {decision.why}"
@@ -226,8 +225,10 @@ class Planner:
     def _options(self, card: Card, wishes: Wishes) -> BaseModel:
         return options_of(card, self._given(card, wishes), self.cards)
 
-    def _is_ready(self, card: Card, wishes: Wishes) -> bool:
-        return can_do_with(card, self._given(card, wishes))
+    def _ready(self, wishes: Wishes) -> Iterator[str]:
+        for name, card in self.cards.items():
+            if name == card.name and can_do_with(card, self._given(card, wishes)):
+                yield name
 
     def _given(self, card: Card, wishes: Wishes) -> dict[str, Json]:
         return configured_of(card, self.defaults.options) | dict(wishes.params or {})
