@@ -14,9 +14,9 @@ from techniques.core.task import Task
 from techniques.engines.attempt import Attempt, begin
 from techniques.engines.branching import Branch
 from techniques.engines.combining import Combining
+from techniques.engines.evidence import confidence_source
 from techniques.engines.pool import without_others
 from techniques.engines.synthesise import Synthesising, synthesise
-from techniques.engines.weighing import confidence_source
 from techniques.parts.options import (
     AnswerCue,
     Dominance,

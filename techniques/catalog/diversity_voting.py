@@ -11,9 +11,9 @@ from techniques.core.events import Event
 from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.attempt import begin
+from techniques.engines.evidence import confidence_source
 from techniques.engines.pool import of_many
 from techniques.engines.vote import Voting, vote
-from techniques.engines.weighing import confidence_source
 from techniques.parts.options import (
     AnswerCue,
     MostSamples,

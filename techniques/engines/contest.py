@@ -13,9 +13,10 @@ from techniques.core.json import Json
 from techniques.core.reply import Reply
 from techniques.engines.attempt import Attempt, progress
 from techniques.engines.drawing import Drawing
+from techniques.engines.evidence import SourceName
 from techniques.engines.trial import Trials, sound
 from techniques.engines.trust import trust
-from techniques.engines.weighing import SourceName, weighing_by
+from techniques.engines.weighing import weighing_by
 from techniques.parts.agree import comparable, contenders, elect
 from techniques.parts.candidates import Candidate, declined, failure, tally, usable
 from techniques.parts.cue import NO_LINE, LastLine

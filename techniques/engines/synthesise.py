@@ -13,9 +13,10 @@ from techniques.core.request import Request
 from techniques.engines.attempt import Attempt, progress
 from techniques.engines.branching import Branch, drawn, uncombined
 from techniques.engines.combining import Combining, combined
+from techniques.engines.evidence import SourceName
 from techniques.engines.single import collapsed
 from techniques.engines.trust import trust
-from techniques.engines.weighing import SourceName, weighing_by
+from techniques.engines.weighing import weighing_by
 from techniques.parts.agree import unanimous
 from techniques.parts.candidates import Candidate, Draw, tally
 from techniques.parts.cue import LastLine, cue

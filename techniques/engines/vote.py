@@ -13,9 +13,10 @@ from techniques.core.json import Json
 from techniques.core.reply import Reply
 from techniques.engines.attempt import Attempt, progress
 from techniques.engines.drawing import Drawing
+from techniques.engines.evidence import SourceName
 from techniques.engines.single import collapsed
 from techniques.engines.trust import trust
-from techniques.engines.weighing import SourceName, weighing_by
+from techniques.engines.weighing import weighing_by
 from techniques.parts.agree import Election, contenders, elect, labelled, runners_up, unsorted
 from techniques.parts.candidates import Candidate, declined, failure, tally, usable
 from techniques.parts.cue import cue, cued, uncued
