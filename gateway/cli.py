@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from importlib import metadata
 from pathlib import Path
+from time import perf_counter, process_time
 from typing import Annotated, Final, NoReturn
 
 import anyio
@@ -35,10 +36,11 @@ from gateway.config import (
     load,
     secrets,
 )
-from gateway.demo import QUESTIONS, DemoAnswer, render, run
+from gateway.demo import QUESTIONS, DemoAnswer, Table, run
 from gateway.listing import listed, told
 from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked
+from gateway.planning.options import can_do_with
 from gateway.policy.keys import OPEN, digest
 from gateway.policy.wishes import Wishes
 from gateway.preflight import faults, remarks
@@ -49,15 +51,17 @@ from techniques.core.errors import UnknownModel, UpstreamFailed
 from techniques.core.reply import Reply, fold
 from techniques.core.request import Request
 
-_DEMO_SPEED: Final = 50.0
+_DEMO_SPEED: Final = 100.0
 """How much faster than a real model the demo's simulation answers; its times are scaled back."""
 
 _SHORT: Final = 16
 _DEMO_MODEL: Final = "sim-small"
+_DEMO_SECOND: Final = "sim-large"
 _DEMO_HEAD: Final = f"""\
 {len(QUESTIONS)} questions to {_DEMO_MODEL}, one after the other; the judge, where there is one, is
-sim-large. Both are a simulation. Calls, cost and time are sums over all questions: the time is
-what a model would take that writes at a usual pace, the cost is at made-up prices."""
+{_DEMO_SECOND}, which also answers where a technique takes several models. Both are a simulation.
+Calls, cost and time are sums over all questions: the time is what a model would take that writes at
+a usual pace, the cost is at made-up prices."""
 
 main = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 keys = typer.Typer(no_args_is_help=True, help="Client keys.")
@@ -132,10 +136,18 @@ def techniques(name: Annotated[str | None, typer.Argument()] = None) -> None:
         _stop(f"There is no technique {name!r}; there are {', '.join(cards)}.")
 
 
+_TECHNIQUES = typer.Argument(metavar="[TECHNIQUE]...", help="Which; without any, all.")
+
+
 @main.command()
-def demo() -> None:
+def demo(names: Annotated[list[str] | None, _TECHNIQUES] = None) -> None:
     """Ask the simulated provider forty questions under each technique, and compare."""
-    typer.echo(anyio.run(_demo, secrets()))
+    cards = registry.load(catalog)
+    ready = [name for name, card in cards.items() if name == card.name and can_do_with(card, {})]
+    for name in names or ():
+        if name not in ready:
+            _stop(f"The demo has no technique {name!r}; it has {', '.join(ready)}.")
+    anyio.run(_demo, secrets(), names or ready)
 
 
 _MODELS = typer.Option("--models", help="Which models, by name, commas between them.")
@@ -195,7 +207,7 @@ async def _marked(  # noqa: PLR0917 - anyio.run passes by position
         return await marked(ask, models, questions, width=parallel)
 
 
-async def _demo(known: Secrets) -> str:
+async def _demo(known: Secrets, names: list[str]) -> None:
     quick = SimulatedConfig(speed=_DEMO_SPEED)
     simulated = ProviderConfig(dialect="openai_chat", simulated=quick)
     config = load(None).model_copy(update={"providers": {"simulated": simulated}})
@@ -204,18 +216,23 @@ async def _demo(known: Secrets) -> str:
 
         async def ask(technique: str, question: str) -> DemoAnswer:
             ledger = Ledger()
-            began = anyio.current_time()
+            began, busy = perf_counter(), process_time()
             body = {"model": _DEMO_MODEL, "messages": [{"role": "user", "content": question}]}
-            asked = Asked(CHAT.decode(body, b""), OPEN, Wishes(technique=technique))
+            several = "two models" in pipeline.planner.cards[technique].traits.needs
+            pool = (_DEMO_SECOND,) if several else None
+            wishes = Wishes(technique=technique, channels=pool)
+            asked = Asked(CHAT.decode(body, b""), OPEN, wishes)
             async with pipeline.answer(asked, pipeline.plan(asked), ledger) as events:
                 reply = await fold(events)
-            seconds = (anyio.current_time() - began) * _DEMO_SPEED
-            return DemoAnswer(
-                reply.text, len(ledger.rows), Decimal(ledger.cost_usd() or 0), seconds
-            )
+            busy = process_time() - busy  # only the waiting is scaled back
+            seconds = max(perf_counter() - began - busy, 0.0) * _DEMO_SPEED + busy
+            cost = Decimal(ledger.cost_usd() or 0)
+            return DemoAnswer(reply.text, len(ledger.rows), cost, seconds)
 
-        table = render(await run(ask, pipeline.planner.cards))
-        return f"{_DEMO_HEAD}\n\n{table}"
+        table = Table(names)
+        typer.echo(f"{_DEMO_HEAD}\n\n{table.head()}")
+        async for row in run(ask, names):
+            typer.echo(table.line(row))
 
 
 def _checked(file: Path | None) -> tuple[Config, Secrets]:

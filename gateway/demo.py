@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -49,12 +49,13 @@ Ask = Callable[[str, str], Awaitable[DemoAnswer]]
 """Asks one question (second) with one technique (first)."""
 
 
-async def run(ask: Ask, techniques: Iterable[str]) -> list[Row]:
-    """Ask every question with each of *techniques*, one after the other.
+async def run(ask: Ask, techniques: Iterable[str]) -> AsyncGenerator[Row, None]:
+    """Ask every question with each of *techniques*, one after the other; yield each one's totals.
 
     One at a time, so that a seeded model gives the same table every time.
     """
-    return [await _row(ask, technique) for technique in techniques]
+    for technique in techniques:
+        yield await _row(ask, technique)
 
 
 async def _row(ask: Ask, technique: str) -> Row:
@@ -86,28 +87,39 @@ def is_right(question: Question, text: str) -> bool:
     return given is not None and given == key_of(Reply((Text(question.answer),)), expected)
 
 
-def render(rows: Sequence[Row]) -> str:
-    """Return *rows* as a plain table with aligned columns."""
-    table = [
-        ("technique", "accuracy", "upstream calls", "cost $", "simulated s"),
-        *map(_cells, rows),
-    ]
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    lines = [_line(row, widths) for row in table]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(lines)
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A plain table with aligned columns, a line for each of *techniques*."""
+
+    techniques: Sequence[str]
+
+    def head(self) -> str:
+        """Return the first two lines."""
+        under = "  ".join("-" * width for width in self._widths)
+        return f"{self._line(_COLUMNS)}\n{under}"
+
+    def line(self, row: Row) -> str:
+        """Return the line of *row*."""
+        return self._line(_cells(row))
+
+    @property
+    def _widths(self) -> tuple[int, ...]:
+        first = max(map(len, (_COLUMNS[0], *self.techniques)))
+        return (first, len("100 % (40 failed)"), *map(len, _COLUMNS[2:]))
+
+    def _line(self, cells: Sequence[str]) -> str:
+        first, *rest = zip(cells, self._widths, strict=True)
+        return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)])
 
 
-def _cells(row: Row) -> tuple[str, str, str, str, str]:
+_COLUMNS: Final = ("technique", "accuracy", "upstream calls", "   cost $", "simulated s")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
     share = f"{100 * row.right / row.asked:.0f} %" if row.asked else "-"
     if row.failed:
         share = f"{share} ({row.failed} failed)"
     return row.technique, share, str(row.calls), f"{row.cost_usd:.6f}", f"{row.seconds:.1f}"
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    first, *rest = zip(row, widths, strict=True)
-    return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)])
 
 
 def _choice(stem: str, options: str, answer: str) -> Question:

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from gateway.demo import QUESTIONS, DemoAnswer, Row, is_right, render, run
+from gateway.demo import QUESTIONS, DemoAnswer, Row, Table, is_right, run
 from gateway.upstream.simulated.solving import solve
 from gateway.upstream.simulated.transport import SimulatedTransport
 from techniques.core.errors import UpstreamFailed
@@ -41,7 +41,7 @@ async def test_the_totals_of_a_technique_are_those_of_its_answers() -> None:
     async def always_22(technique: str, question: str) -> DemoAnswer:
         return DemoAnswer("The answer is 22.", 3 if technique == "vote" else 1, PRICE, 0.5)
 
-    none, vote = await run(always_22, ["none", "vote"])
+    none, vote = [row async for row in run(always_22, ["none", "vote"])]
 
     assert (none.technique, none.asked, none.right, none.calls) == ("none", 40, 1, 40)
     assert vote.calls == 120
@@ -55,7 +55,7 @@ async def test_a_question_without_an_answer_counts_as_wrong() -> None:
             raise UpstreamFailed("The provider is down.")
         return DemoAnswer("The answer is 37.", 1, PRICE, 0.1)
 
-    (row,) = await run(failing, ["none"])
+    (row,) = [row async for row in run(failing, ["none"])]
 
     assert row.failed == 1
     assert row.right == 1
@@ -69,7 +69,7 @@ async def test_the_simulation_alone_gets_about_its_stated_rate() -> None:
         got = await ask(transport, question, model=technique, seed=1)
         return DemoAnswer(got.text, 1, PRICE, 0.1)
 
-    small, large = await run(plain, ["sim-small", "sim-large"])
+    small, large = [row async for row in run(plain, ["sim-small", "sim-large"])]
 
     assert 16 <= small.right <= 34
     assert large.right > small.right
@@ -81,7 +81,8 @@ def test_the_table_is_aligned() -> None:
         Row("self_consistency", 40, 36, 1, 156, Decimal("0.0048"), 5.0),
     ]
 
-    lines = render(rows).splitlines()
+    table = Table(["none", "self_consistency"])
+    lines = [*table.head().splitlines(), *map(table.line, rows)]
 
     assert len({len(line) for line in lines}) == 1
     assert lines[0].split() == [
