@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator
-from typing import Final
+from dataclasses import replace
+from typing import Final, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from techniques.core.channel import Channels
 from techniques.core.events import Event
@@ -36,14 +38,21 @@ class Options(BaseModel, frozen=True, extra="forbid"):
     expected_improvement: ExpectedImprovement = True
     pairwise: Pairwise = True
     tests: GivenTests = None
+    score: Literal["judge", "logprob"] = Field(
+        "judge",
+        description="What tells how good an answer is: a judge, or how likely the model found its "
+        "own tokens in the mean (logprob). The latter costs nothing; all draws are then made, and "
+        "stop_at, expected_improvement and pairwise have no part in it.",
+    )
 
 
 @technique(
     options=Options,
     traits=Traits(
         family="selection",
-        source="Cobbe et al. 2021, arXiv:2110.14168; Lightman et al. 2023, arXiv:2305.20050",
-        worst="12; 17 with a judge that must be asked twice each time",
+        source="Cobbe et al. 2021, arXiv:2110.14168; Lightman et al. 2023, arXiv:2305.20050; "
+        "Adiwardana et al. 2020, arXiv:2001.09977 (by likelihood)",
+        worst="12; 17 with a judge that must be asked twice each time; 5 by logprob",
         typical="7.5",
         avoid="Answers can be compared exactly (a number, a letter): voting is cheaper and surer.",
         needs=("judge",),
@@ -54,14 +63,23 @@ def best_of_n(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, 
     """Draw several answers, have each one judged or its program tested, and return the best."""
     options = task.options
     attempt = begin(task, channels, "best_of_n")
-    return select(
-        attempt,
-        Terms(
-            samples=options.num_samples,
-            temperature=options.temperature,
-            stop_at=options.stop_at,
-            price=_PRICE if options.expected_improvement else None,
-            tests=suite_for(attempt, options.tests, needed=False),
-        ),
-        pairwise=options.pairwise,
+    judged = Terms(
+        samples=options.num_samples,
+        temperature=options.temperature,
+        stop_at=options.stop_at,
+        price=_PRICE if options.expected_improvement else None,
+        tests=suite_for(attempt, options.tests, needed=False),
     )
+    if options.score == "judge":
+        return select(attempt, judged, pairwise=options.pairwise)
+    if not channels.primary.capabilities.logprobs:
+        attempt.warn("confidence_source_changed", "logprob -> judge")
+        return select(attempt, judged, pairwise=options.pairwise)
+    likely = replace(
+        judged,
+        stop_at=math.inf,
+        price=None,
+        first=options.num_samples,
+        evidence="response_probability",
+    )
+    return select(attempt, likely, pairwise=False)

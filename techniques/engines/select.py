@@ -16,7 +16,7 @@ from techniques.parts.judge import Side
 from techniques.parts.stopping import SCORE_NOISE
 
 _LEAST_JUDGED: Final = 4  # two answers and their scores: with less there is nothing to select from
-_LEAST_TESTED: Final = 2
+_LEAST_FREE: Final = 2
 
 
 def select(attempt: Attempt, terms: Terms, *, pairwise: bool = True) -> AsyncGenerator[Event, None]:
@@ -28,7 +28,8 @@ def select(attempt: Attempt, terms: Terms, *, pairwise: bool = True) -> AsyncGen
         CapReached: The caps leave no call to make.
         GatewayError: No draw was usable; the failure that tells most.
     """
-    least = _LEAST_JUDGED if terms.tests is None else _LEAST_TESTED
+    judged = terms.tests is None and terms.evidence == "judge"
+    least = _LEAST_JUDGED if judged else _LEAST_FREE
     alone = terms.samples == 1 or not attempt.enough(least)
     return collapsed(attempt) if alone else _select(attempt, terms, pairwise=pairwise)
 

@@ -31,6 +31,7 @@ from tests.techniques.scene import (
     play,
     scripted,
     shown,
+    tokens,
     with_judge,
 )
 
@@ -235,3 +236,26 @@ async def test_no_score_makes_up_for_code_that_does_not_parse() -> None:
     assert (await run(draws([broken, whole], judging(scores)), request)).text == whole
     assert (await run(draws([broken, broken], judging(scores)), request)).text == broken
     assert (await run(draws([broken, whole], judging(scores)))).text == broken
+
+
+SPEECHLESS = Capabilities(logprobs=False)
+
+
+async def likeliest(channel: ScriptedChannel, abilities: Capabilities | None = None) -> Played:
+    setting = Setting(Options(num_samples=3, score="logprob"))
+    return await play(best_of_n, channels(channel, abilities=abilities), HI, setting)
+
+
+async def test_without_a_judge_the_answer_of_the_likeliest_tokens_is_the_best() -> None:
+    answers = [tokens("A", 0.4, "B", 0.9), tokens("C", 0.7), tokens("D", 0.2)]
+    played = await likeliest(draws(answers))
+    assert played.text == "C"
+    assert played.roles() == ["candidate"] * 3
+    assert not played.reply.logprobs
+    assert "self_judged" not in played.warnings
+
+
+async def test_a_model_that_reports_no_probabilities_is_judged() -> None:
+    played = await likeliest(draws(["A", "B", "C"]), SPEECHLESS)
+    assert "judge" in played.roles()
+    assert played.warnings["confidence_source_changed"] == "logprob -> judge"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pydantic import BaseModel, ValidationError
 
@@ -67,6 +69,23 @@ async def test_as_good_answers_are_compared_side_by_side() -> None:
         return prefers("1" if text.index("B2") < text.index("A1") else "2")
 
     assert (await once(draws(["A1", "B2"], judge), pool=2)).text == "B2"
+
+
+@pytest.mark.parametrize(
+    ("costs", "text"),
+    [((1.0, 0.2), "B2"), ((1.0, 3.0), "A1"), ((1.0, None), "A1"), ((None, 0.2), "A1")],
+)
+async def test_of_two_that_are_as_good_the_cheaper_models_is_given(
+    costs: tuple[float | None, float | None], text: str
+) -> None:
+    def judge(request: Request) -> Answer:
+        return prefers("tie") if "answer 2>>" in shown(request) else FINE
+
+    models = judged(draws(["A1", "B2"], judge), 2)
+    pool = tuple(replace(one, cost=cost) for one, cost in zip(models.pool, costs, strict=True))
+    models = replace(models, primary=pool[0], pool=pool)
+    played = await play(diversity_sc, models, asks("hi"), Setting(OncePerModel()))
+    assert played.text == text
 
 
 async def test_a_model_that_fails_leaves_the_others() -> None:
