@@ -136,7 +136,7 @@ def techniques(name: Annotated[str | None, typer.Argument()] = None) -> None:
         _stop(f"There is no technique {name!r}; there are {', '.join(cards)}.")
 
 
-_TECHNIQUES = typer.Argument(metavar="[TECHNIQUE]...", help="Which; without any, all.")
+_TECHNIQUES = typer.Argument(metavar="TECHNIQUE", help="Which; without any, all.")
 
 
 @main.command()
