@@ -53,7 +53,6 @@ PARTLY: Final = MappingProxyType(
         "PAR-02": "the Responses surface: 7 · Every client",
         "PAR-04": "the Responses surface: 7 · Every client",
         "RET-01": "an account marked as used up: 3 · Pacing",
-        "TECH-01": "mixture_of_agents: 2 · All thirty techniques",
         "USE-06": "a budget's reservation given back: 3 · Pacing",
     }
 )

@@ -69,6 +69,19 @@ def test_samples_are_calls_of_their_own(stage: Stage, name: str, first: str) -> 
     assert int(answer.headers["x-lockgate-calls"]) == len(stage.upstream.asked) >= 2
 
 
+@pytest.mark.case("TECH-01")
+@pytest.mark.parametrize("first", ["one choice", "no choice"])
+def test_a_mixture_makes_do_with_the_samples_that_came(stage: Stage, first: str) -> None:
+    empty = script.choices()
+    fine = script.completion("42")
+    stage.upstream.chooses(in_turn(empty if first == "no choice" else fine, then=fine))
+
+    answer = stage.chat(messages=SUM, headers=technique("moa"))
+
+    assert content(answer) == "42"
+    assert int(answer.headers["x-lockgate-calls"]) == len(stage.upstream.asked) >= 2
+
+
 @pytest.mark.case("TECH-02")
 def test_unusable_candidates_have_no_vote(stage: Stage) -> None:
     null = {"role": "assistant", "content": None}

@@ -199,6 +199,13 @@ async def test_a_models_thinking_enters_no_prompt_and_no_answer_text(card: Card)
 
 
 @every_technique
+async def test_what_only_a_grader_may_know_enters_no_prompt(card: Card) -> None:
+    told = {"metadata": {"reference": "THE-REFERENCE", "score_mode": "numeric"}}
+    played = await run(card, scripted(sensible), replace(QUESTION, extra=told))
+    assert not any("THE-REFERENCE" in repr(asked.messages) for asked in played.asked)
+
+
+@every_technique
 async def test_a_prompt_cannot_be_closed_by_what_it_quotes(card: Card) -> None:
     played = await run(card, scripted(sensible))
     for asked in played.asked:
