@@ -31,13 +31,14 @@ from pricing.price import Price
 from router_service.engine import Engine
 from techniques import catalog
 from techniques.core.errors import GatewayError
+from techniques.core.events import Relayed
 from techniques.core.json import Json
 from techniques.core.registry import load
 from techniques.core.reply import Reply, fold
 from techniques.parts.checks import Checks
 from tests.e2e.special import SPECIAL
 from tests.property.faulty import FAULTS, Fault, Faulty
-from tests.techniques.scene import needed
+from tests.techniques.scene import each, needed
 
 CARDS: Final = load(catalog)
 PRICES: Final = {"sim-small": Price(2, 7), "sim-large": Price(20, 70)}
@@ -88,12 +89,16 @@ TROUBLES: Final = st.builds(
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: with an answer, an error, or neither where the client had left."""
+    """How a run ended: with an answer, an error, or neither where the client had left.
+
+    ``relayed`` are the provider's own bytes, where a plain call took the technique's place.
+    """
 
     provider: Faulty
     ledger: Ledger
     answer: Reply | None = None
     error: GatewayError | None = None
+    relayed: bytes = b""
 
 
 def carried_out(technique: str, trouble: Trouble) -> Ended:
@@ -108,7 +113,9 @@ def carried_out(technique: str, trouble: Trouble) -> Ended:
                 asked = _asked(technique, trouble)
                 plan = pipeline.plan(asked)
                 async with pipeline.answer(asked, plan, ledger) as events:
-                    return Ended(provider, ledger, answer=await fold(events))
+                    told = [event async for event in events]
+                relayed = b"".join(one.raw for one in told if isinstance(one, Relayed))
+                return Ended(provider, ledger, await fold(each(told)), relayed=relayed)
         except GatewayError as error:
             return Ended(provider, ledger, error=error)
         return Ended(provider, ledger)
@@ -155,7 +162,9 @@ def test_any_technique_in_any_trouble(technique: str, trouble: Trouble) -> None:
     assert len(provider.served) <= trouble.max_calls
     assert len(rows) == len(provider.served)
     assert _bill(rows) == _log(provider)
-    if ended.answer is not None:
+    if ended.relayed:
+        assert b"choices" in ended.relayed
+    elif ended.answer is not None:
         for answer in (ended.answer, *ended.answer.others):
             _valid(answer, technique, trouble)
     else:
