@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.quality import live
-from bench.quality.arms import EVERY, POOLS, VOTING, arms_of, every
+from bench.quality.arms import EVERY, LOOPED, POOLS, VOTING, arms_of, every
 from bench.quality.replay import Terms
 from bench.quality.report import bars, bars_table, table
 from bench.quality.running import Ran, run
@@ -28,7 +28,7 @@ from bench.rig import HERE, CannotMeasure
 
 _PAGE: Final = HERE.parent / "docs" / "evidence.md"
 _DATA: Final = HERE.parent.parent / "shared" / "data"
-_QUICK: Final = ("date_pot", "llama_gsm", "codex_n40", "faithful_GSM8K", "small_arith", "bfcl")
+_QUICK: Final = ("date_pot", "llama_gsm", "codex_n40", "faithful_GSM8K", "small_05b", "bfcl")
 _LIMITS: Final = {"quick": 40, "voting": None, "pools": 240, "every": 120}
 
 
@@ -51,11 +51,20 @@ async def measure(given: argparse.Namespace, done: Done) -> None:
         if arms:
             repeats = given.repeats or (2 if name in VOTING and not given.quick else 1)
             done.sets[name] = await run(recorded, arms, terms=terms, repeats=repeats)
-    for name in () if given.no_every else [one for one in EVERY if one in (given.set or EVERY)]:
+    for name in _every(given):
         recorded = SETS[name](given.data)
         most = given.limit or _LIMITS["quick" if given.quick else "every"]
         recorded = replace(recorded, questions=limited(recorded.questions, most))
-        done.every[name] = await run(recorded, every(recorded, given.technique), terms=terms)
+        arms = every(name, recorded, given.technique)
+        done.every[name] = await run(recorded, arms, terms=terms)
+
+
+def _every(given: argparse.Namespace) -> list[str]:
+    """Return the sets that every technique, or every one that loops, is to be run on."""
+    if given.no_every:
+        return []
+    most = EVERY if given.quick else (*EVERY, *LOOPED)
+    return [name for name in most if not given.set or name in given.set]
 
 
 def _limit(name: str, *, quick: bool) -> int | None:

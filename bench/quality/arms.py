@@ -19,12 +19,14 @@ POOLS: Final = (
     *("faithful_date", "faithful_CLUTRR", "faithful_AQUA", "faithful_sports"),
     "faithful_StrategyQA",
 )
-EVERY: Final = ("gsm8k_texts", "date_pot", "faithful_GSM8K")
+EVERY: Final = ("date_pot", "faithful_GSM8K")
+LOOPED: Final = ("gsm8k_texts", "llama_gsm", "faithful_AQUA")
+"""Sets for every technique, and for those alone that write a draft anew."""
+SMALL: Final = ("small_05b", "small_15b")
+LIKELIEST: Final = "best_of_n by logprob"
 SIZES: Final = (5, 10, 20)
 KNOWN: Final = ", calibrated"
-LOOPS: Final = frozenset(
-    {"self_refine", "harq_ir", "turbo", "chain_of_verification", "fec_0.75", "fec_0.50"}
-)
+LOOPS: Final = frozenset({"self_refine", "harq_ir", "turbo", "chain_of_verification"})
 JUDGED: Final = ("faithful_GSM8K", "faithful_date", "faithful_sports")
 _JUDGED: Final = ("diversity_mrc_discrete_N", "diversity_mrc", "mixture_of_agents")
 _SELECTING: Final = ("diversity_sc", "diversity_sc_N")
@@ -40,17 +42,17 @@ def arms_of(name: str, recorded: RecordedSet, wanted: Sequence[str]) -> list[Arm
     return [arm for arm in found if arm.label in reference or arm.technique in wanted]
 
 
-def every(recorded: RecordedSet, wanted: Sequence[str]) -> list[Arm]:
-    """Return an arm for each technique of the catalogue, as it comes."""
+def every(name: str, recorded: RecordedSet, wanted: Sequence[str]) -> list[Arm]:
+    """Return an arm for each technique of the catalogue that the set *name* is for, as it comes."""
     others = tuple(model.name for model in recorded.models[:-1])
     best = recorded.models[-1].name
     cards = {card.name: card for card in load(catalog).values()}
     return [
         Arm(PLAIN, "none", model=best),
         *(
-            Arm(name, name, model=best, channels=others if _several(card) else ())
-            for name, card in cards.items()
-            if not wanted or name in wanted
+            Arm(technique, technique, model=best, channels=others if _several(card) else ())
+            for technique, card in cards.items()
+            if technique in (wanted or cards) and (name in EVERY or technique in LOOPS)
         ),
     ]
 
@@ -64,8 +66,8 @@ def _arms(name: str, recorded: RecordedSet) -> Iterator[Arm]:
         yield from _votes(recorded)
     elif name in POOLS:
         yield from _pools(name, recorded)
-    elif name == "small_arith":
-        yield from _small(recorded)
+    elif name in SMALL:
+        yield from _small()
     elif name == "bfcl":
         yield from _tools(recorded)
 
@@ -100,22 +102,20 @@ def _pools(name: str, recorded: RecordedSet) -> Iterator[Arm]:
         yield Arm(technique, technique, {}, best, others)
 
 
-def _small(recorded: RecordedSet) -> Iterator[Arm]:
-    for model in recorded.models[1:]:
-        for label, technique, params in (
-            (PLAIN, "none", {}),
-            ("self_consistency", "self_consistency", {}),
-            ("best_of_n by logprob", "best_of_n", {"score": "logprob"}),
-            ("cisc by tokens", "cisc", {"csi_source": "response_probability"}),
-        ):
-            yield Arm(f"{label}, {model.name}", technique, params, model.name, temperature=0.0)
+def _small() -> Iterator[Arm]:
+    for label, technique, params in (
+        (PLAIN, "none", {}),
+        ("self_consistency", "self_consistency", {}),
+        (LIKELIEST, "best_of_n", {"score": "logprob"}),
+        ("cisc by tokens", "cisc", {"csi_source": "response_probability"}),
+    ):
+        yield Arm(label, technique, params, temperature=0.0)
 
 
 def _tools(recorded: RecordedSet) -> Iterator[Arm]:
     flash, mini, strong = (model.name for model in recorded.models)
     yield Arm(BEST, "none", model=strong)
     yield Arm("gpt-4o-mini alone", "none", model=mini)
-    if "cascade" in load(catalog):
-        yield Arm("cascade", "cascade", {}, mini, (flash, strong))
+    yield Arm("cascade", "cascade", {"agree": "pool"}, mini, (flash, strong))
     params: dict[str, Json] = {"pool": "all", "num_samples": 3}
     yield Arm("self_consistency of all", "self_consistency", params, strong, (mini, flash))

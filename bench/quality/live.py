@@ -12,7 +12,7 @@ from typing import Final
 import aiohttp
 import orjson
 
-from bench.quality.arms import PLAIN
+from bench.quality.arms import LIKELIEST, PLAIN
 from bench.quality.recorded import RecordedSet
 from bench.quality.report import table
 from bench.quality.rig import Client, Given, wait
@@ -26,7 +26,7 @@ _MOST: Final = 256
 _ARMS: Final = (
     Arm(PLAIN, "none"),
     Arm("self_consistency", "self_consistency"),
-    Arm("best_of_n by logprob", "best_of_n", {"score": "logprob"}),
+    Arm(LIKELIEST, "best_of_n", {"score": "logprob"}),
 )
 
 

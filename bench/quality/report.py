@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
-from bench.quality.arms import BEST, KNOWN, LOOPS, PLAIN, POOLS, SIZES, VOTING
+from bench.quality.arms import BEST, KNOWN, LIKELIEST, LOOPS, PLAIN, POOLS, SIZES, SMALL, VOTING
 from bench.quality.replay import Terms
 from bench.quality.running import Ran, Tally, plain_majority
 from bench.quality.statistics import Estimate, difference, share
@@ -70,6 +70,8 @@ def _reference(ran: Ran) -> Tally:
 
 
 def _row(label: str, tally: Tally, reference: Tally) -> str:
+    if sum(tally.failures.values()) == len(tally.right):
+        return f"| {label} | none of it answered{' |' * 7} {len(tally.right)} |"
     cost = fmean(tally.cost) / fmean(reference.cost) if sum(reference.cost) else 0.0
     time = tally.seconds_p50 / reference.seconds_p50 if reference.seconds_p50 else 0.0
     made = tally.replayed + tally.played
@@ -203,19 +205,12 @@ def _loops(every: Mapping[str, Ran]) -> Iterator[Bar]:
 
 
 def _small(done: Mapping[str, Ran]) -> Iterator[Bar]:
-    if "small_arith" not in done:
-        return
-    tallies = done["small_arith"].tallies
-    for label, tally in tallies.items():
-        kind, _, model = label.partition(", ")
-        if kind == "best_of_n by logprob":
-            lost = difference(tally.right, tallies[f"{PLAIN}, {model}"].right)
-            yield Bar(
-                f"best of 5 by mean log-probability, {model}: points against greedy",
-                _points(lost),
-                "≥ 0",
-                lost.mean >= 0,
-            )
+    for name in SMALL:
+        tallies = done[name].tallies if name in done else {}
+        if LIKELIEST in tallies:
+            lost = difference(tallies[LIKELIEST].right, tallies[PLAIN].right)
+            bar = f"{name}: best of 5 by mean log-probability, points against greedy"
+            yield Bar(bar, _points(lost), "≥ 0", lost.mean >= 0)
 
 
 def _percent(found: Estimate) -> str:

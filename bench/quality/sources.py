@@ -20,7 +20,6 @@ _TOOLS: Final = (
     ("gpt-4o-mini", "gpt-4o-mini-2024-07-18-FC", "0.15", "0.60"),
     ("gpt-4o", "gpt-4o-2024-08-06-FC", "2.50", "10.00"),
 )
-_SMALL: Final = ("smollm2-135m", "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b")
 
 
 def _draws(folder: Path, run: str, model: RecordedModel, about: str) -> RecordedSet:
@@ -101,37 +100,47 @@ def _whole(text: str, *, right: bool) -> Sample:
     return Sample(answer, right, text.strip(), tokens=max(1, len(text) // 4))
 
 
-def small(folder: Path) -> RecordedSet:
-    """Return five draws and a greedy answer of three small models to sums and products."""
-    draws: defaultdict[str, defaultdict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
-    greedy: defaultdict[str, dict[str, Sample]] = defaultdict(dict)
-    golds: dict[str, frozenset[str]] = {}
-    for row in rows(folder / "small_model_samples.jsonl"):
-        if row["task"] != "arith":
-            continue
-        sample = Sample(
-            canonical(row["answer"]),
-            row["correct"],
-            row["text"].strip(),
-            row["mean_logprob"],
-            row["usage"]["completion_tokens"],
-            row["usage"]["prompt_tokens"],
-            row["sec"],
+def small(name: str) -> Callable[[Path], RecordedSet]:
+    """Return what reads five draws and a greedy answer of the small model *name* to arithmetic."""
+
+    def load(folder: Path) -> RecordedSet:
+        draws: defaultdict[str, list[Sample]] = defaultdict(list)
+        greedy: dict[str, Sample] = {}
+        golds: dict[str, frozenset[str]] = {}
+        for row in rows(folder / "small_model_samples.jsonl"):
+            if row["task"] != "arith" or row["model"] != name:
+                continue
+            golds[row["id"]] = golds_of(row["gold"])
+            if row["temperature"] == 0:
+                greedy[row["id"]] = _local(row)
+            else:
+                draws[row["id"]].append(_local(row))
+        questions = tuple(
+            Question(
+                one,
+                f"Calculate problem ({one}) of the list.",
+                golds[one],
+                {name: tuple(draws[one])},
+                {name: greedy[one]},
+            )
+            for one in sorted(golds)
         )
-        golds[row["id"]] = golds_of(row["gold"])
-        if row["temperature"] == 0:
-            greedy[row["id"]][row["model"]] = sample
-        else:
-            draws[row["id"]][row["model"]].append(sample)
-    questions = tuple(
-        Question(
-            one, f"Calculate problem ({one}) of the list.", golds[one], draws[one], greedy[one]
-        )
-        for one in sorted(golds)
+        models = (RecordedModel(name, logprobs=True),)
+        return RecordedSet(name, f"{name}, sums and products", models, questions, timed=True)
+
+    return load
+
+
+def _local(row: Mapping[str, Any]) -> Sample:
+    return Sample(
+        canonical(row["answer"]),
+        row["correct"],
+        row["text"].strip(),
+        row["mean_logprob"],
+        row["usage"]["completion_tokens"],
+        row["usage"]["prompt_tokens"],
+        row["sec"],
     )
-    models = tuple(RecordedModel(name, logprobs=True) for name in _SMALL)
-    about = "small models, sums and products"
-    return RecordedSet("small_arith", about, models, questions, timed=True)
 
 
 def tools(folder: Path) -> RecordedSet:
@@ -199,7 +208,8 @@ SETS: Final[Mapping[str, Callable[[Path], RecordedSet]]] = {
         )
     },
     "gsm8k_texts": gsm8k_texts,
-    "small_arith": small,
+    "small_05b": small("qwen2.5-coder-0.5b"),
+    "small_15b": small("qwen2.5-coder-1.5b"),
     "bfcl": tools,
 }
 """All sets by name."""

@@ -58,7 +58,8 @@ class SureVote(BaseModel, frozen=True, extra="forbid"):
         "weighted)",
         worst="10; 17 for prose with a judge that must be asked twice each time",
         typical="8",
-        avoid="One model is clearly the best and the judge cannot tell: the others outvote it.",
+        avoid="One model is clearly the best and the judge cannot tell: uncalibrated, the "
+        "others outvote it.",
         needs=("two models", "judge"),
         modality=VOTING,
     ),
@@ -89,7 +90,8 @@ def diversity_mrc_discrete_N(  # noqa: N802 - the name is the interface
         source="Brennan 1959 (ratio combining); Taubenfeld et al. 2025, arXiv:2502.06233",
         worst="5; 7 for prose that no key can be found in",
         typical="4.5",
-        avoid="One model is clearly the best: what the others are sure of counts as much.",
+        avoid="One model is clearly the best: uncalibrated, what the others are sure of counts as "
+        "much.",
         needs=("two models", "log-probabilities"),
         modality=VOTING,
     ),

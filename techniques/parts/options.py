@@ -77,7 +77,10 @@ JsonSynthesis: TypeAlias = Annotated[
 ]
 Pool: TypeAlias = Annotated[
     Literal["primary", "all"],
-    Field(description="Draw from the first model or from all in turn."),
+    Field(
+        description="Draw from the first model or from all in turn; votes of several weigh by how "
+        "often each model is right, if that was measured."
+    ),
 ]
 GivenTests: TypeAlias = Annotated[
     str | None,

@@ -3,6 +3,7 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
+import orjson
 import pytest
 
 from gateway.config import Config, Secrets
@@ -51,6 +52,19 @@ async def test_a_model_is_what_its_row_says() -> None:
     assert made.hedge_after_s == 2
     assert (made.target.capabilities.tools, made.target.capabilities.context) == (False, 1000)
     assert not made.simulated
+
+
+async def test_what_was_measured_of_the_models_is_there_for_techniques(tmp_path: Path) -> None:
+    file = tmp_path / "calibration.json"
+    graded = {"right": 9, "of": 10, "accuracy": 0.875}
+    file.write_bytes(orjson.dumps({"models": {"m": {"accuracy": {"number": graded}}}}))
+    rows = [{"name": "m", "provider": "oa"}]
+
+    with_file = await wired(models=rows, reliability={"calibration": str(file)})
+    without = await wired(models=rows)
+
+    assert with_file.front.pipeline.calibration.accuracy("m", "number") == 0.875
+    assert without.front.pipeline.calibration.accuracy("m", "number") is None
 
 
 async def test_a_model_without_a_name_upstream_or_a_price_has_its_own_and_none() -> None:
