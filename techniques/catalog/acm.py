@@ -13,9 +13,7 @@ from techniques.core.events import Event
 from techniques.core.json import Json
 from techniques.core.registry import DELEGATED, Cards, Traits, delegating
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
 from techniques.engines.delegate import Delegating, delegate
-from techniques.engines.pilot import Reading
 from techniques.parts.category import CategoryName
 from techniques.parts.features import features
 from techniques.parts.linear import Artifact, utilities
@@ -29,6 +27,8 @@ from techniques.parts.tables import (
     by_difficulty,
     voided,
 )
+from techniques.phases.attempt import begin
+from techniques.phases.pilot import Reading
 
 _MIDDLE: Final = 0.5  # where nothing tells how hard a question is
 _BALANCED: Final = 1.0

@@ -10,7 +10,7 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import Traits, technique
 from techniques.core.task import Task
-from techniques.engines.single import single
+from techniques.phases.single import single
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):

@@ -13,10 +13,7 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import SELECTING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
-from techniques.engines.contest import Terms
 from techniques.engines.select import select
-from techniques.engines.trial import suite_for
 from techniques.parts.options import (
     ExpectedImprovement,
     GivenTests,
@@ -25,6 +22,9 @@ from techniques.parts.options import (
     StopAt,
     Temperature,
 )
+from techniques.phases.attempt import begin
+from techniques.phases.contest import Terms
+from techniques.phases.trial import suite_for
 
 _PRICE: Final = 2.0  # plain calls: a draw, and the judge's call
 

@@ -10,9 +10,9 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import MENDING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
-from techniques.engines.single import collapsed
 from techniques.engines.verify import Verifying, verify
+from techniques.phases.attempt import begin
+from techniques.phases.single import collapsed
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):

@@ -11,8 +11,6 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
-from techniques.engines.evidence import confidence_source
 from techniques.engines.vote import Voting, vote
 from techniques.parts.options import (
     AnswerCue,
@@ -23,6 +21,8 @@ from techniques.parts.options import (
     confidence_rule,
     threshold,
 )
+from techniques.phases.attempt import begin
+from techniques.phases.evidence import confidence_source
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):

@@ -13,9 +13,6 @@ from techniques.core.events import Event
 from techniques.core.registry import COMBINING, Traits, technique
 from techniques.core.request import Request
 from techniques.core.task import Task
-from techniques.engines.attempt import Attempt, begin
-from techniques.engines.branching import Branch
-from techniques.engines.combining import Combining
 from techniques.engines.synthesise import Synthesising, synthesise
 from techniques.parts.options import (
     AnswerCue,
@@ -27,6 +24,9 @@ from techniques.parts.options import (
     strictness,
 )
 from techniques.parts.variants import Variant, fitting, varied
+from techniques.phases.attempt import Attempt, begin
+from techniques.phases.branching import Branch
+from techniques.phases.combining import Combining
 
 _HOT: Final = 1.0
 

@@ -11,11 +11,6 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import COMBINING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import Attempt, begin
-from techniques.engines.branching import Branch
-from techniques.engines.combining import Combining
-from techniques.engines.evidence import confidence_source
-from techniques.engines.pool import without_others
 from techniques.engines.synthesise import Synthesising, synthesise
 from techniques.parts.options import (
     AnswerCue,
@@ -29,6 +24,11 @@ from techniques.parts.options import (
     judged_rule,
     strictness,
 )
+from techniques.phases.attempt import Attempt, begin
+from techniques.phases.branching import Branch
+from techniques.phases.combining import Combining
+from techniques.phases.evidence import confidence_source
+from techniques.phases.pool import without_others
 
 
 class MaximalRatio(BaseModel, frozen=True, extra="forbid"):

@@ -11,9 +11,6 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import SELECTING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
-from techniques.engines.contest import Terms
-from techniques.engines.pool import of_many, without_others
 from techniques.engines.select import select
 from techniques.parts.options import (
     ExpectedImprovement,
@@ -23,6 +20,9 @@ from techniques.parts.options import (
     StopAt,
     Temperature,
 )
+from techniques.phases.attempt import begin
+from techniques.phases.contest import Terms
+from techniques.phases.pool import of_many, without_others
 
 _PRICE: Final = 2.0  # plain calls: a draw, and the judge's call
 

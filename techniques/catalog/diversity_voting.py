@@ -10,9 +10,6 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
-from techniques.engines.evidence import confidence_source
-from techniques.engines.pool import of_many
 from techniques.engines.vote import Voting, vote
 from techniques.parts.options import (
     AnswerCue,
@@ -26,6 +23,9 @@ from techniques.parts.options import (
     judged_rule,
     threshold,
 )
+from techniques.phases.attempt import begin
+from techniques.phases.evidence import confidence_source
+from techniques.phases.pool import of_many
 
 
 class JudgedVote(BaseModel, frozen=True, extra="forbid"):

@@ -11,11 +11,11 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import SELECTING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
-from techniques.engines.contest import Terms
 from techniques.engines.select import select
-from techniques.engines.trial import suite_for
 from techniques.parts.options import GivenTests, Temperature
+from techniques.phases.attempt import begin
+from techniques.phases.contest import Terms
+from techniques.phases.trial import suite_for
 
 _JUDGED_SAMPLES: Final = 5  # without tests a judge selects, as in ``best_of_n``
 _STOP_AT: Final = 0.90

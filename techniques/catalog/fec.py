@@ -15,9 +15,9 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import MENDING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
 from techniques.engines.parity import Coding, Decode, protect
 from techniques.parts.options import GuardOption, strictness
+from techniques.phases.attempt import begin
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):

@@ -13,9 +13,6 @@ from techniques.core.events import Event
 from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.accumulate import Accumulating, accumulate
-from techniques.engines.attempt import Attempt, begin
-from techniques.engines.combining import Combining
-from techniques.engines.contest import Terms
 from techniques.parts.cue import LastLine, cue
 from techniques.parts.options import (
     AnswerCue,
@@ -30,6 +27,9 @@ from techniques.parts.options import (
     threshold,
 )
 from techniques.parts.stopping import SURENESS_SPREAD
+from techniques.phases.attempt import Attempt, begin
+from techniques.phases.combining import Combining
+from techniques.phases.contest import Terms
 
 _LADDER: Final = (0.5, 0.6, 0.7, 0.8, 0.9)
 _JUDGED_PRICE: Final = 2.0  # plain calls: a draw, and the judge's call

@@ -10,9 +10,9 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
 from techniques.engines.choose import Choosing, choose
 from techniques.parts.options import Pool, Temperature
+from techniques.phases.attempt import begin
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):

@@ -13,9 +13,6 @@ from techniques.core.events import Event
 from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.accumulate import Accumulating, accumulate
-from techniques.engines.attempt import begin
-from techniques.engines.combining import Combining
-from techniques.engines.contest import Terms
 from techniques.parts.agree import comparable
 from techniques.parts.cue import LastLine, cue
 from techniques.parts.options import (
@@ -28,6 +25,9 @@ from techniques.parts.options import (
     strictness,
 )
 from techniques.parts.weights import COUNT
+from techniques.phases.attempt import begin
+from techniques.phases.combining import Combining
+from techniques.phases.contest import Terms
 
 _WRITING_TEMPERATURE: Final = 0.3
 

@@ -11,10 +11,10 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event, Note, Warned
 from techniques.core.registry import MENDING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
-from techniques.engines.faultfinding import Faultfinding
 from techniques.engines.refine import Refining, refine
 from techniques.parts.options import Accept, EarlyStop, Floor, Patch, Threshold
+from techniques.phases.attempt import begin
+from techniques.phases.faultfinding import Faultfinding
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):

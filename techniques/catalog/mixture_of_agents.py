@@ -12,10 +12,7 @@ from techniques.core.channel import Channels, Member
 from techniques.core.events import Event
 from techniques.core.registry import COMBINING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import Attempt, begin
-from techniques.engines.combining import Combining
 from techniques.engines.mixture import Mixing, mix
-from techniques.engines.pool import accuracies, of_many, strongest, without_others
 from techniques.parts.options import (
     AnswerCue,
     GuardOption,
@@ -24,6 +21,9 @@ from techniques.parts.options import (
     Temperature,
     strictness,
 )
+from techniques.phases.attempt import Attempt, begin
+from techniques.phases.combining import Combining
+from techniques.phases.pool import accuracies, of_many, strongest, without_others
 
 _AHEAD: Final = 0.05  # of all others in accuracy: from there on, one model alone does better
 _SAMPLES: Final = 3

@@ -10,10 +10,10 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
 from techniques.engines.choose import Choosing, choose
-from techniques.engines.trial import suite_for
 from techniques.parts.options import GivenTests, Pool, Temperature
+from techniques.phases.attempt import begin
+from techniques.phases.trial import suite_for
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):

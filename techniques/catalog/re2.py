@@ -12,8 +12,8 @@ from techniques.core.events import Event
 from techniques.core.registry import Traits, technique
 from techniques.core.request import Request
 from techniques.core.task import Task
-from techniques.engines.single import single
 from techniques.parts.cue import cued
+from techniques.phases.single import single
 
 _AGAIN = "\n\nRead the question again: {question}"
 

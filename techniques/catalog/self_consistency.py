@@ -11,10 +11,10 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
 from techniques.engines.vote import Voting, vote
 from techniques.parts.options import AnswerCue, Pool, Sureness, Temperature
 from techniques.parts.stopping import forecast, majority
+from techniques.phases.attempt import begin
 
 _WITH_TOOLS: Final = 3
 

@@ -11,12 +11,12 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import MENDING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
-from techniques.engines.faultfinding import Faultfinding
-from techniques.engines.incumbent import AcceptRule
 from techniques.engines.refine import Refining, refine
-from techniques.engines.single import collapsed
 from techniques.parts.options import EarlyStop, Patch
+from techniques.phases.attempt import begin
+from techniques.phases.faultfinding import Faultfinding
+from techniques.phases.incumbent import AcceptRule
+from techniques.phases.single import collapsed
 
 _NEXT_TO_NOTHING: Final = 0.01  # of the words
 _TALKED_OUT_OF: Final = frozenset({"letter", "number", "yes_no"})

@@ -11,11 +11,11 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import MENDING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import Attempt, begin
-from techniques.engines.faultfinding import Faultfinding
 from techniques.engines.refine import Refining, refine
 from techniques.parts.critique import Lens
 from techniques.parts.options import Accept, EarlyStop, Floor, Patch, Threshold
+from techniques.phases.attempt import Attempt, begin
+from techniques.phases.faultfinding import Faultfinding
 
 _LENSES: Final[tuple[Lens, ...]] = ("correctness", "completeness", "logic", "clarity")
 

@@ -10,7 +10,6 @@ from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
 from techniques.engines.vote import Voting, vote
 from techniques.parts.options import (
     AnswerCue,
@@ -22,6 +21,7 @@ from techniques.parts.options import (
     judged_rule,
     threshold,
 )
+from techniques.phases.attempt import begin
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):

@@ -10,14 +10,14 @@ from typing import Final
 
 from techniques.core.events import Event, Finished, Note
 from techniques.core.reply import Fold, choices
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.branching import uncombined
-from techniques.engines.combining import Combining, combined
-from techniques.engines.contest import Contest, Terms
-from techniques.engines.single import collapsed
 from techniques.engines.vote import sorted_by_meaning
 from techniques.parts.agree import comparable, contenders, unsorted
 from techniques.parts.candidates import Candidate
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.branching import uncombined
+from techniques.phases.combining import Combining, combined
+from techniques.phases.contest import Contest, Terms
+from techniques.phases.single import collapsed
 
 _LEAST: Final = 2  # draws: with fewer there is nothing to accumulate
 _NOTHING: Final = 1e-6

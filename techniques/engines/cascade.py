@@ -12,13 +12,13 @@ from techniques.core.errors import GatewayError
 from techniques.core.events import Event, Note, Piece
 from techniques.core.fanout import Asking, Outcome
 from techniques.core.reply import Reply
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.single import collapsed
-from techniques.engines.sureness import is_calibrated, ranked_sureness
 from techniques.parts.agree import clusters, representative
 from techniques.parts.candidates import Candidate, Draw, declined, failure, usable
 from techniques.parts.confidence import check_request, read_check, telling
 from techniques.parts.effort import raised
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.single import collapsed
+from techniques.phases.sureness import is_calibrated, ranked_sureness
 
 Agree: TypeAlias = Literal["off", "self", "pool"]
 Check: TypeAlias = Literal["auto", "p_true", "probabilities"]

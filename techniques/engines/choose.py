@@ -10,16 +10,16 @@ from techniques.core.events import Event, Note
 from techniques.core.fanout import Asking
 from techniques.core.json import Json
 from techniques.core.reply import Reply
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.branching import Branch, drawn
-from techniques.engines.judging import picked
-from techniques.engines.single import collapsed
-from techniques.engines.trial import Trials, sound
 from techniques.parts.agree import contenders, elect, unanimous
 from techniques.parts.candidates import Candidate, Draw, declined, failure, tally, usable
 from techniques.parts.ideas import ideas_request, read_ideas, with_idea
 from techniques.parts.programs import Suite
 from techniques.parts.sampling import Spread
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.branching import Branch, drawn
+from techniques.phases.judging import picked
+from techniques.phases.single import collapsed
+from techniques.phases.trial import Trials, sound
 
 _LEAST: Final = 2  # answers: with fewer there is nothing to choose from
 _PICKS: Final = 2

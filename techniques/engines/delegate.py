@@ -14,12 +14,12 @@ from techniques.core.events import Event, Note
 from techniques.core.masks import masked
 from techniques.core.registry import DELEGATED, Card, Cards
 from techniques.core.reply import Reply
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.held import Held, Prepaid, holding
-from techniques.engines.pilot import Pilot, Reading
-from techniques.engines.single import collapsed, single
 from techniques.parts.category import categorise
 from techniques.parts.tables import Dispatch
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.held import Held, Prepaid, holding
+from techniques.phases.pilot import Pilot, Reading
+from techniques.phases.single import collapsed, single
 
 PLAIN = "baseline"
 """The technique that gives the first answer as it is."""

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from techniques.core.channel import Member
 from techniques.core.events import Event, Note
 from techniques.core.request import Request
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.branching import Branch, drawn, uncombined
-from techniques.engines.combining import Combining, combined
-from techniques.engines.single import collapsed
-from techniques.engines.trust import trust
 from techniques.parts.agree import contenders, unanimous
 from techniques.parts.candidates import Candidate, Draw, tally
 from techniques.parts.cue import LastLine, cue
 from techniques.parts.synthesis import Brief, begun, with_drafts
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.branching import Branch, drawn, uncombined
+from techniques.phases.combining import Combining, combined
+from techniques.phases.single import collapsed
+from techniques.phases.trust import trust
 
 
 @dataclass(frozen=True, slots=True)

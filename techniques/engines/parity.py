@@ -13,17 +13,17 @@ from techniques.core.fanout import Asking
 from techniques.core.json import Json
 from techniques.core.reply import Reply
 from techniques.core.request import ToolChoice
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.branching import uncombined
-from techniques.engines.decoding import Codeword, Decoded
-from techniques.engines.drafting import drafted
-from techniques.engines.single import collapsed
-from techniques.engines.writing import written
 from techniques.parts.candidates import Candidate, Draw
 from techniques.parts.cue import LastLine, cue, cued
 from techniques.parts.guards import Strictness
 from techniques.parts.keys import keyed
 from techniques.parts.parities import BLIND
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.branching import uncombined
+from techniques.phases.decoding import Codeword, Decoded
+from techniques.phases.drafting import drafted
+from techniques.phases.single import collapsed
+from techniques.phases.writing import written
 
 Decode: TypeAlias = Literal["auto", "llm"]
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from techniques.core.events import Event, Note
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.drafting import Draft, drafted
-from techniques.engines.faultfinding import Critic, Faultfinding
-from techniques.engines.incumbent import CALLS, AcceptRule, Incumbent
-from techniques.engines.revising import Reviser, Revision
-from techniques.engines.single import collapsed
 from techniques.parts.accept import changed
 from techniques.parts.critique import Finding
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.drafting import Draft, drafted
+from techniques.phases.faultfinding import Critic, Faultfinding
+from techniques.phases.incumbent import CALLS, AcceptRule, Incumbent
+from techniques.phases.revising import Reviser, Revision
+from techniques.phases.single import collapsed
 
 Ended: TypeAlias = Literal[
     "final", "late", "caps", "unjudged", "unreadable", "lost",

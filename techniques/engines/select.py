@@ -7,13 +7,13 @@ from contextlib import aclosing
 from typing import Final
 
 from techniques.core.events import Event, Note
-from techniques.engines.attempt import Attempt
-from techniques.engines.contest import Contest, Terms
-from techniques.engines.judging import preferred
-from techniques.engines.single import collapsed
 from techniques.parts.candidates import Candidate, declined
 from techniques.parts.judge import Side
 from techniques.parts.stopping import SCORE_NOISE
+from techniques.phases.attempt import Attempt
+from techniques.phases.contest import Contest, Terms
+from techniques.phases.judging import preferred
+from techniques.phases.single import collapsed
 
 _LEAST_JUDGED: Final = 4  # two answers and their scores: with less there is nothing to select from
 _LEAST_FREE: Final = 2

@@ -10,17 +10,17 @@ from statistics import median
 from techniques.core.channel import Member
 from techniques.core.events import Event, Note
 from techniques.core.request import Request
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.branching import Branch, drawn, uncombined
-from techniques.engines.combining import Combining, combined
-from techniques.engines.evidence import SourceName
-from techniques.engines.single import collapsed
-from techniques.engines.trust import trust
-from techniques.engines.weighing import weighing_by
 from techniques.parts.agree import unanimous
 from techniques.parts.candidates import Candidate, Draw, tally
 from techniques.parts.cue import LastLine, cue
 from techniques.parts.weights import COUNT, Rule
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.branching import Branch, drawn, uncombined
+from techniques.phases.combining import Combining, combined
+from techniques.phases.evidence import SourceName
+from techniques.phases.single import collapsed
+from techniques.phases.trust import trust
+from techniques.phases.weighing import weighing_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,6 @@ from techniques.core.fanout import Asking
 from techniques.core.json import Json
 from techniques.core.reply import Reply, replied
 from techniques.core.request import Request
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.correcting import Correcting, correcting
-from techniques.engines.drafting import Draft, drafted
-from techniques.engines.single import collapsed
-from techniques.engines.writing import Writing, written
 from techniques.parts.aside import Aside
 from techniques.parts.critique import Finding
 from techniques.parts.keys import keyed
@@ -32,6 +27,11 @@ from techniques.parts.verification import (
     read_fact,
     read_plan,
 )
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.correcting import Correcting, correcting
+from techniques.phases.drafting import Draft, drafted
+from techniques.phases.single import collapsed
+from techniques.phases.writing import Writing, written
 
 T = TypeVar("T")
 

@@ -11,12 +11,6 @@ from techniques.core.events import Event, Note
 from techniques.core.fanout import Asking
 from techniques.core.json import Json
 from techniques.core.reply import Reply
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.drawing import Drawing
-from techniques.engines.evidence import SourceName
-from techniques.engines.single import collapsed
-from techniques.engines.trust import trust
-from techniques.engines.weighing import weighing_by
 from techniques.parts.agree import Election, contenders, elect, labelled, runners_up, unsorted
 from techniques.parts.candidates import Candidate, declined, failure, tally, usable
 from techniques.parts.cue import cue, cued, uncued
@@ -31,6 +25,12 @@ from techniques.parts.stopping import (
 )
 from techniques.parts.trust import outweighs
 from techniques.parts.weights import COUNT, Rule
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.drawing import Drawing
+from techniques.phases.evidence import SourceName
+from techniques.phases.single import collapsed
+from techniques.phases.trust import trust
+from techniques.phases.weighing import weighing_by
 
 _TRIES: Final = 2
 _ASKED_FOR: Final = frozenset({"judge", "p_true"})  # a further call for each answer

@@ -15,11 +15,11 @@ from techniques.core.events import Event, Finished, Started, TextDelta
 from techniques.core.reply import Reply, replied
 from techniques.core.request import Request
 from techniques.core.task import Task
-from techniques.engines.attempt import begin
-from techniques.engines.combining import Combining, combined
 from techniques.parts.answers import expect
 from techniques.parts.candidates import Candidate
 from techniques.parts.keys import key_of
+from techniques.phases.attempt import begin
+from techniques.phases.combining import Combining, combined
 from tests.techniques.scene import Answer, Played, Setting, asks, channels, play, scripted
 
 CHEAP = Combining(guard="cheap")

@@ -12,10 +12,10 @@ from techniques.core.errors import CapReached, TechniqueFailed, UpstreamFailed
 from techniques.core.json import Json
 from techniques.core.reply import replied
 from techniques.core.request import Image, Message, Request, Text, Tool
-from techniques.engines.attempt import begin
-from techniques.engines.contest import Terms
 from techniques.engines.select import select
 from techniques.engines.vote import Voting, vote
+from techniques.phases.attempt import begin
+from techniques.phases.contest import Terms
 from techniques.testing import Line, ScriptedChannel
 from tests.techniques.scene import (
     Answer,

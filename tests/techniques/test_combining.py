@@ -10,9 +10,9 @@ from techniques.core.errors import UpstreamFailed
 from techniques.core.events import Provisional
 from techniques.core.reply import replied
 from techniques.core.request import Image, Message, Request, Text, Tool, said
-from techniques.engines.combining import Combining
 from techniques.parts.candidates import Candidate
 from techniques.parts.cue import LastLine
+from techniques.phases.combining import Combining
 from tests.techniques.drafts import (
     BOTH,
     CHEAP,

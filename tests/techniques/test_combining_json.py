@@ -7,7 +7,7 @@ import pytest
 
 from techniques.core.errors import UpstreamFailed
 from techniques.core.request import Request, ResponseFormat
-from techniques.engines.combining import Combining
+from techniques.phases.combining import Combining
 from tests.techniques.drafts import SEA, combine, drawn
 from tests.techniques.scene import Answer, shown
 

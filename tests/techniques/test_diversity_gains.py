@@ -14,7 +14,7 @@ from techniques.core.capabilities import Capabilities
 from techniques.core.channel import Channels, Member
 from techniques.core.events import Provisional
 from techniques.core.request import Request
-from techniques.engines.attempt import progress
+from techniques.phases.attempt import progress
 from techniques.testing import ScriptedChannel
 from tests.techniques.drafts import BOTH, DEEP, SALT, SEA
 from tests.techniques.pools import FINE, judged, liking, writing

@@ -9,10 +9,10 @@ from techniques.core.json import Json
 from techniques.core.reply import replied
 from techniques.core.request import Image, Message, Request, Text, ThinkingWish, said
 from techniques.core.task import Unlimited
-from techniques.engines.held import Held, Prepaid, holding
 from techniques.parts.answers import expect
 from techniques.parts.confidence import ASK
 from techniques.parts.cue import cue, cued
+from techniques.phases.held import Held, Prepaid, holding
 from tests.techniques.scene import Cap, asks, channels, scripted, tokens
 
 QUESTION = replace(

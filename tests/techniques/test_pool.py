@@ -7,8 +7,8 @@ from techniques.core.capabilities import Capabilities
 from techniques.core.channel import Channels, Member
 from techniques.core.request import Image, Message, Request, Text
 from techniques.core.task import Task, Uncalibrated
-from techniques.engines.attempt import Attempt, begin
-from techniques.engines.pool import accuracies, strongest
+from techniques.phases.attempt import Attempt, begin
+from techniques.phases.pool import accuracies, strongest
 from tests.techniques.scene import asks, scripted, sensible
 
 CHANNEL = scripted(sensible)

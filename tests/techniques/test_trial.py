@@ -7,10 +7,10 @@ import pytest
 
 from techniques.core.reply import replied
 from techniques.core.task import Sandbox, Task
-from techniques.engines.attempt import Attempt, begin
-from techniques.engines.trial import Trial, Trials, sound, suite_for, tried
 from techniques.parts.candidates import Candidate
 from techniques.parts.programs import Suite
+from techniques.phases.attempt import Attempt, begin
+from techniques.phases.trial import Trial, Trials, sound, suite_for, tried
 from tests.techniques.sandboxes import Here, Slow
 from tests.techniques.scene import asks, channels, draws
 

@@ -12,7 +12,7 @@ from techniques.core.events import Event, TextDelta
 from techniques.core.reply import Reply, replied
 from techniques.core.request import Request, Text, Thinking, ToolCall
 from techniques.core.task import Task
-from techniques.engines.combining import Combining
+from techniques.phases.combining import Combining
 from techniques.testing import Line
 from tests.techniques.drafts import (
     BOTH,

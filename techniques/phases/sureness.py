@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from techniques.core.channel import Member
 from techniques.core.reply import Reply
-from techniques.engines.attempt import Attempt
 from techniques.parts.confidence import token_sureness
+from techniques.phases.attempt import Attempt
 
 
 def ranked_sureness(attempt: Attempt, member: Member, reply: Reply) -> float | None:

@@ -11,7 +11,7 @@ from techniques.core.channel import Channels, Member
 from techniques.core.errors import CapReached, UpstreamFailed
 from techniques.core.events import Event, Warned
 from techniques.core.task import Task
-from techniques.engines.attempt import Attempt
+from techniques.phases.attempt import Attempt
 
 OptionsT = TypeVar("OptionsT")
 

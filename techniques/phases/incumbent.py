@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from techniques.core.reply import Reply
-from techniques.engines.attempt import Attempt
-from techniques.engines.judging import preferred, scored
-from techniques.engines.trial import Trial, tried
 from techniques.parts.accept import better
 from techniques.parts.candidates import Candidate
+from techniques.phases.attempt import Attempt
+from techniques.phases.judging import preferred, scored
+from techniques.phases.trial import Trial, tried
 
 AcceptRule: TypeAlias = Literal["pairwise", "score", "off"]
 

@@ -10,10 +10,10 @@ from techniques.core.events import Event, Note
 from techniques.core.fanout import Asking
 from techniques.core.reply import Reply
 from techniques.core.request import Request
-from techniques.engines.attempt import Attempt
 from techniques.parts.candidates import Candidate, Draw, declined, failure, tally, usable
 from techniques.parts.cue import LastLine
 from techniques.parts.sampling import Spread
+from techniques.phases.attempt import Attempt
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,13 @@ from techniques.core.fanout import Asking, Outcome
 from techniques.core.json import Json
 from techniques.core.reply import Fold, Reply, replied
 from techniques.core.request import Request
-from techniques.engines.attempt import Attempt
-from techniques.engines.sureness import ranked_sureness
 from techniques.parts.candidates import Candidate, Erasure
 from techniques.parts.category import Category
 from techniques.parts.confidence import telling
 from techniques.parts.difficulty import AGREED, DISAGREED, rating_request, read_rating
 from techniques.parts.keys import TEXT, keyed
+from techniques.phases.attempt import Attempt
+from techniques.phases.sureness import ranked_sureness
 
 Told: TypeAlias = Literal["probabilities", "agreement", "rating", "nothing"]
 """What told how hard a question is."""

@@ -10,12 +10,12 @@ from techniques.core.fanout import Asking
 from techniques.core.masks import takes_temperature
 from techniques.core.reply import Reply
 from techniques.core.request import ToolChoice
-from techniques.engines.attempt import Attempt
-from techniques.engines.drafting import objected
-from techniques.engines.writing import Writing
 from techniques.parts.candidates import Candidate
 from techniques.parts.critique import Finding, correction
 from techniques.parts.guards import Guards, Strictness
+from techniques.phases.attempt import Attempt
+from techniques.phases.drafting import objected
+from techniques.phases.writing import Writing
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from techniques.core.request import (
     Thinking,
     ToolResult,
 )
-from techniques.engines.attempt import Attempt
 from techniques.parts.candidates import Candidate, Draw, Erasure, declined, failure, usable
 from techniques.parts.critique import repair
+from techniques.phases.attempt import Attempt
 
 _REPAIRS: Final = 2
 

@@ -10,12 +10,12 @@ from techniques.core.errors import UpstreamFailed
 from techniques.core.fanout import Asking, Outcome
 from techniques.core.reply import Reply
 from techniques.core.request import Request
-from techniques.engines.attempt import Attempt
 from techniques.parts.agree import lead
 from techniques.parts.candidates import Candidate, Draw, Erasure
 from techniques.parts.keys import TEXT, keyed
 from techniques.parts.sampling import Spread
 from techniques.parts.stopping import Lead
+from techniques.phases.attempt import Attempt
 
 
 @dataclass(slots=True)

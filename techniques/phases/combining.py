@@ -11,9 +11,6 @@ from techniques.core.channel import Member
 from techniques.core.events import Event, Note
 from techniques.core.fanout import Asking
 from techniques.core.reply import Reply
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.pool import strongest
-from techniques.engines.writing import Writing, written
 from techniques.parts.agree import (
     closest,
     clusters,
@@ -31,6 +28,9 @@ from techniques.parts.guards import Guards, Strictness, majority
 from techniques.parts.remarks import read_remarks, remarks_request
 from techniques.parts.synthesis import Brief, Intent, begun, synthesis_request
 from techniques.parts.transcript import pictures
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.pool import strongest
+from techniques.phases.writing import Writing, written
 
 Why: TypeAlias = Literal["alone", "vote", "agreement", "dominance"]
 """Why one candidate is the answer, word for word.

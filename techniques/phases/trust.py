@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from techniques.core.channel import Member
-from techniques.engines.attempt import Attempt
-from techniques.engines.pool import accuracies
 from techniques.parts.candidates import Candidate
 from techniques.parts.trust import outweighs, trusted
+from techniques.phases.attempt import Attempt
+from techniques.phases.pool import accuracies
 
 Drawer: TypeAlias = Callable[[int], Member]
 """Tells who draws at a place."""

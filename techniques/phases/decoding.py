@@ -10,11 +10,6 @@ from techniques.core.channel import Member
 from techniques.core.fanout import Asking
 from techniques.core.reply import Reply, replied
 from techniques.core.request import Request
-from techniques.engines.attempt import Attempt
-from techniques.engines.correcting import Correcting, correcting
-from techniques.engines.judging import preferred
-from techniques.engines.revising import with_text
-from techniques.engines.writing import Writing
 from techniques.parts.agree import clusters
 from techniques.parts.aside import Aside
 from techniques.parts.candidates import Candidate
@@ -30,6 +25,11 @@ from techniques.parts.parities import (
     syndrome_request,
 )
 from techniques.parts.transcript import answer_shown
+from techniques.phases.attempt import Attempt
+from techniques.phases.correcting import Correcting, correcting
+from techniques.phases.judging import preferred
+from techniques.phases.revising import with_text
+from techniques.phases.writing import Writing
 
 By: TypeAlias = Literal["draft", "vote", "check", "patch", "writing"]
 """What decided. ``draft``: nothing spoke against it. ``vote``: two agree. ``check``: who looked at

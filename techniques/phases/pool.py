@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Sequence
 
 from techniques.core.channel import Member
 from techniques.core.events import Event
-from techniques.engines.attempt import Attempt
-from techniques.engines.single import collapsed
 from techniques.parts.transcript import pictures
+from techniques.phases.attempt import Attempt
+from techniques.phases.single import collapsed
 
 
 def accuracies(attempt: Attempt, members: Sequence[Member]) -> dict[str, float]:

@@ -10,8 +10,6 @@ from techniques.core.channel import Member
 from techniques.core.fanout import Asking
 from techniques.core.reply import Reply
 from techniques.core.request import Request
-from techniques.engines.attempt import Attempt
-from techniques.engines.judging import scored
 from techniques.parts.candidates import Candidate
 from techniques.parts.confidence import (
     ASK,
@@ -22,6 +20,8 @@ from techniques.parts.confidence import (
     token_sureness,
 )
 from techniques.parts.cue import cued
+from techniques.phases.attempt import Attempt
+from techniques.phases.judging import scored
 
 SourceName: TypeAlias = Literal["none", "judge", "verbal_100", "response_probability", "p_true"]
 Confidence: TypeAlias = Literal["verbal_100", "response_probability", "p_true"]

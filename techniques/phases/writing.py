@@ -10,12 +10,12 @@ from techniques.core.errors import GatewayError, StreamBroken
 from techniques.core.events import Event, Finished, Note
 from techniques.core.fanout import Asking, Heard
 from techniques.core.reply import Fold, Reply
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.drafting import objected
-from techniques.engines.judging import preferred
 from techniques.parts.critique import repair
 from techniques.parts.guards import Guards, Strictness
 from techniques.parts.window import Window
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.drafting import objected
+from techniques.phases.judging import preferred
 
 _HELD: Final = 2  # sentences that must have passed before any is let through
 

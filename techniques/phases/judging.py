@@ -8,7 +8,6 @@ from dataclasses import replace
 from techniques.core.channel import Member
 from techniques.core.fanout import Asking, Outcome
 from techniques.core.reply import Reply
-from techniques.engines.attempt import Attempt
 from techniques.parts.candidates import Candidate
 from techniques.parts.judge import (
     Side,
@@ -19,6 +18,7 @@ from techniques.parts.judge import (
     verdict_request,
 )
 from techniques.parts.picking import pick_request, read_pick
+from techniques.phases.attempt import Attempt
 
 
 async def scored(attempt: Attempt, candidates: Sequence[Candidate], unit: str) -> list[Candidate]:

@@ -11,12 +11,6 @@ from typing import Final
 from techniques.core.events import Event
 from techniques.core.json import Json
 from techniques.core.reply import Reply
-from techniques.engines.attempt import Attempt, progress
-from techniques.engines.drawing import Drawing
-from techniques.engines.evidence import SourceName
-from techniques.engines.trial import Trials, sound
-from techniques.engines.trust import trust
-from techniques.engines.weighing import weighing_by
 from techniques.parts.agree import comparable, contenders, elect
 from techniques.parts.candidates import Candidate, declined, failure, tally, usable
 from techniques.parts.cue import NO_LINE, LastLine
@@ -25,6 +19,12 @@ from techniques.parts.programs import Suite
 from techniques.parts.sampling import Temperatures
 from techniques.parts.stopping import SCORE_NOISE, enough, next_wave
 from techniques.parts.weights import COUNT, Rule
+from techniques.phases.attempt import Attempt, progress
+from techniques.phases.drawing import Drawing
+from techniques.phases.evidence import SourceName
+from techniques.phases.trial import Trials, sound
+from techniques.phases.trust import trust
+from techniques.phases.weighing import weighing_by
 
 _PATIENCE: Final = 3
 

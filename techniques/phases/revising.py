@@ -10,12 +10,12 @@ from techniques.core.channel import Member
 from techniques.core.fanout import Asking
 from techniques.core.reply import Reply
 from techniques.core.request import Text
-from techniques.engines.attempt import Attempt
-from techniques.engines.drafting import objected
 from techniques.parts.candidates import Candidate, Draw, Erasure
 from techniques.parts.critique import Finding, correction
 from techniques.parts.mending import patched
 from techniques.parts.syntax import parses
+from techniques.phases.attempt import Attempt
+from techniques.phases.drafting import objected
 
 
 @dataclass(frozen=True, slots=True)

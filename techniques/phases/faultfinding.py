@@ -10,7 +10,6 @@ from typing import Final
 from techniques.core.channel import Member
 from techniques.core.fanout import Asking
 from techniques.core.reply import Reply
-from techniques.engines.attempt import Attempt
 from techniques.parts.critique import (
     Critique,
     Finding,
@@ -20,6 +19,7 @@ from techniques.parts.critique import (
     read_critique,
 )
 from techniques.parts.mending import worth_mending
+from techniques.phases.attempt import Attempt
 
 _LEAST_SHARE: Final = 0.1
 _AFTER_REJECTION: Final = 0.5

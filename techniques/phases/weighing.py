@@ -9,14 +9,14 @@ from typing import Final
 from techniques.core.channel import Member
 from techniques.core.reply import Reply
 from techniques.core.task import Calibration, Uncalibrated
-from techniques.engines.attempt import Attempt
-from techniques.engines.evidence import Source, SourceName, source
-from techniques.engines.trust import EQUAL, Trust
 from techniques.parts.candidates import Candidate
 from techniques.parts.confidence import (
     levelled,
 )
 from techniques.parts.weights import COUNT, Rule, weights
+from techniques.phases.attempt import Attempt
+from techniques.phases.evidence import Source, SourceName, source
+from techniques.phases.trust import EQUAL, Trust
 
 _RANKS: Final = 1 / 3  # about as far as a model's confidences lie apart
 

@@ -8,11 +8,11 @@ from typing import Final
 
 from techniques.core.json import Json
 from techniques.core.reply import Reply
-from techniques.engines.attempt import Attempt
 from techniques.parts.candidates import Candidate
 from techniques.parts.critique import Finding
 from techniques.parts.programs import Suite, failures, program_in, share, suite_in, trial
 from techniques.parts.syntax import parses
+from techniques.phases.attempt import Attempt
 
 _SHOWN: Final = 800  # characters of what a failing program wrote last
 
