@@ -27,7 +27,7 @@ from bench.report import write_between_markers
 from bench.rig import HERE, CannotMeasure
 
 _PAGE: Final = HERE.parent / "docs" / "evidence.md"
-_DATA: Final = HERE.parent.parent / "shared" / "data"
+_DATA: Final = HERE / "data"
 _QUICK: Final = ("date_pot", "llama_gsm", "codex_n40", "faithful_GSM8K", "small_05b", "bfcl")
 _LIMITS: Final = {"quick": 40, "voting": None, "pools": 240, "every": 120}
 
