@@ -170,6 +170,8 @@ def calibrate(
     that comes of it in the configuration, as reliability.calibration: votes of several models then
     weigh by it.
     """
+    if not output.absolute().parent.is_dir() or output.is_dir():
+        _stop(f"{output} cannot be written: name a file in a folder that is there.")
     loaded, known = _checked(config)
     names = [name.strip() for name in models.split(",") if name.strip()]
     try:

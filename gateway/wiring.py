@@ -200,6 +200,7 @@ def _pipeline(
     stated = config.reliability
     defaults = Defaults(
         technique=stated.default,
+        channels=stated.channels,
         judge=stated.judge,
         critic=stated.critic,
         options=stated.techniques,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random  # noqa: TID251 - the type; the dice come from the wiring
 
 from gateway.channels.admitted import AdmittedChannel
@@ -12,12 +13,14 @@ from gateway.channels.hedged import HedgedChannel
 from gateway.channels.metered import MeteredChannel
 from gateway.channels.retrying import RetryingChannel, RetryPolicy
 from gateway.channels.traced import Trace, TracingChannel
+from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import CallRetried, Ledger
 from gateway.policy.models import Model
 from techniques.core.channel import Channel, Member
 from techniques.core.errors import UpstreamFailed
 from techniques.core.events import Warned
+from techniques.core.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Stack:
         channel = AdmittedChannel(channel)
         # an attempt counts as a call of the run
         if self.allowance is not None:
-            channel = CappedChannel(channel, self.allowance)
+            channel = CappedChannel(channel, self.allowance, partial(self._expected, model))
         # tries again only what has not begun
         if self.retry.retries:
             channel = RetryingChannel(channel, self.retry, self.random, self._retried)
@@ -67,6 +70,15 @@ class Stack:
         if self.trace is not None:
             channel = TracingChannel(channel, model.target.shown, self.trace)
         return channel
+
+    def _expected(self, model: Model, request: Request) -> int:
+        """Return about what *request* to *model* will cost, by what was answered in this role."""
+        answers = [
+            row.usage.output_tokens
+            for row in self.ledger.rows
+            if row.model == model.name and row.role == request.role and row.outcome == "ok"
+        ]
+        return estimate.cost_like(request, model.price, answers)
 
     def _retried(self, error: UpstreamFailed) -> None:
         self.ledger.record(CallRetried(error.kind))

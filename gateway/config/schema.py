@@ -110,10 +110,12 @@ class CapsConfig(Section):
 class ReliabilityConfig(Section):
     """What is done for a call that asks for nothing, and the options of each technique.
 
+    ``channels`` are further models for techniques of several models, for calls that name none.
     ``calibration`` names the file that ``lockgate calibrate`` wrote, from this file's folder.
     """
 
     default: str = "none"
+    channels: tuple[str, ...] = ()
     judge: str | None = None
     critic: str | None = None
     calibration: Path | None = None
@@ -243,6 +245,8 @@ def _model_references(config: Config) -> Iterator[tuple[str, str]]:
     for model in config.models:
         for name in model.fallbacks:
             yield f"models.{model.name}.fallbacks", name
+    for name in config.reliability.channels:
+        yield "reliability.channels", name
     for role in ("judge", "critic"):
         if name := getattr(config.reliability, role):
             yield f"reliability.{role}", name

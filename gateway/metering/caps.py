@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gateway.metering.ledger import Ledger
+from pricing.cost import dollars
 from techniques.core.errors import CapReached
 
 
@@ -25,10 +26,10 @@ class Caps:
 class RunAllowance:
     """What is left of *caps*, by what the run's *ledger* says was used.
 
-    What a call costs is known only when it has ended. Until then each open call, and each that is
-    asked about, counts with the average of those that ended, before that with *expected*
-    (picodollars; 0 if the price is not known). So money can be overrun by what the calls of one
-    wave differ from that.
+    What a call costs is known only when it has ended. Until then what it was expected to cost is
+    held. A call that is only asked about counts with the average of those that ended, before that
+    with *expected* (picodollars; 0 if the price is not known). So money can be overrun by what
+    the open calls differ from their estimates.
     """
 
     def __init__(self, caps: Caps, ledger: Ledger, expected: int = 0) -> None:
@@ -36,6 +37,7 @@ class RunAllowance:
         self._ledger = ledger
         self._expected = expected
         self._begun = 0
+        self._held = 0
 
     def affordable(self, calls: int) -> int:
         """Return how many of *calls* further sub-calls still fit."""
@@ -46,29 +48,53 @@ class RunAllowance:
             left = min(left, self._by_cost(self._caps.max_cost, calls))
         return max(left, 0)
 
-    def take(self) -> None:
-        """Count one call as begun.
+    def take(self, expected: int = 0) -> int:
+        """Count one call as begun, and return what is held for it.
+
+        *expected* is what it will cost, in picodollars; 0 for what calls of this run cost.
 
         Raises:
-            CapReached: None is left.
+            CapReached: It does not fit.
         """
-        if not self.affordable(1):
-            raise CapReached(
-                "The caps of this run leave no further call. (Of an answer without a limit of its "
-                "own, 256 tokens are expected.)"
-            )
+        if not self.affordable(1) or self._dearer(expected):
+            raise CapReached(self._told(expected))
         self._begun += 1
+        held = expected or self._each()
+        self._held += held
+        return held
+
+    def give_back(self, held: int) -> None:
+        """Hold *held* no more: the call has ended, and what it cost is in the ledger."""
+        self._held -= held
 
     def _by_cost(self, max_cost: int, calls: int) -> int:
-        costs = [row.cost for row in self._ledger.rows if row.cost]
-        spent = sum(costs)
-        each = spent // len(costs) if costs else self._expected
-        if spent >= max_cost:
+        left, each = max_cost - self._spent() - self._held, self._each()
+        if left <= 0:
             return 0
-        if not each:
-            return calls
-        open_calls = max(self._begun - len(self._ledger.rows), 0)
-        return (max_cost - spent) // each - open_calls
+        return left // each if each else calls
+
+    def _dearer(self, expected: int) -> bool:
+        """Tell whether a call of that cost is more than what is left, where others may fit."""
+        most = self._caps.max_cost
+        return most is not None and self._spent() + self._held + expected > most
+
+    def _spent(self) -> int:
+        return sum(row.cost for row in self._ledger.rows if row.cost)
+
+    def _each(self) -> int:
+        costs = [row.cost for row in self._ledger.rows if row.cost]
+        return sum(costs) // len(costs) if costs else self._expected
+
+    def _told(self, expected: int) -> str:
+        calls, most = self._caps.max_calls, self._caps.max_cost
+        if calls is not None and self._begun >= calls:
+            return f"The cap of {calls} calls leaves no further call to make."
+        left = dollars(max((most or 0) - self._spent() - self._held, 0))
+        each = dollars(expected or self._each())
+        return (
+            f"The cap on cost leaves {left} dollars, and the next call is expected to cost {each}. "
+            "(Of an answer without a limit of its own, 256 tokens are expected.)"
+        )
 
 
 def _smaller(one: int | None, other: int | None) -> int | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import fmean
+
 from pricing.cost import cost
 from pricing.price import Price
 from pricing.usage import Usage
@@ -47,10 +50,21 @@ def cost_of(request: Request, price: Price | None) -> int:
 
     Its answer counts with the length that is allowed, or with 256 tokens where none is said.
     """
-    if price is None:
-        return 0
-    output = _allowed(request) or _UNKNOWN_OUTPUT
-    return cost(Usage(input_tokens(request), output), price)
+    return _cost(request, price, _allowed(request) or _UNKNOWN_OUTPUT)
+
+
+def cost_like(request: Request, price: Price | None, answers: Sequence[int]) -> int:
+    """Return about what *request* will cost if its answer is like *answers*, in tokens each.
+
+    Where there are none, an answer of 256 tokens is expected, or what is allowed if that is less.
+    """
+    allowed = _allowed(request) or _UNKNOWN_OUTPUT
+    output = round(fmean(answers)) if answers else min(allowed, _UNKNOWN_OUTPUT)
+    return _cost(request, price, output)
+
+
+def _cost(request: Request, price: Price | None, output: int) -> int:
+    return 0 if price is None else cost(Usage(input_tokens(request), output), price)
 
 
 def _allowed(request: Request) -> int | None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from gateway.metering.caps import Caps
 from gateway.planning.options import can_do_with, configured_of, options_of
+from gateway.policy.access import may_apply, may_use, permits
 from gateway.policy.keys import Caller
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import NOTHING, PREFIX, Wishes
@@ -71,6 +72,7 @@ class Defaults:
     """What the configuration says for calls that wish for nothing."""
 
     technique: str = NONE
+    channels: tuple[str, ...] = ()
     judge: str | None = None
     critic: str | None = None
     options: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
@@ -118,7 +120,7 @@ class Planner:
             models=(model, *self._fallbacks(model, caller, wishes)),
             card=card,
             options=self._options(card, wishes) if card else None,
-            pool=self._pool(model, wishes),
+            pool=self._pool(model, caller, wishes),
             techniques=self._open_to(caller) if card else {},
             judge=self._second(wishes.judge, self.defaults.judge, model),
             critic=self._second(wishes.critic, self.defaults.critic, model),
@@ -218,7 +220,7 @@ class Planner:
                 code="unknown_technique",
                 param=f"{PREFIX}technique",
             )
-        if not _permits(caller, card, name):
+        if not permits(caller, card, name):
             raise Denied(f"This key may not use the technique {name}.", param=f"{PREFIX}technique")
         return card
 
@@ -238,12 +240,19 @@ class Planner:
         return {
             card.name: configured_of(card, self.defaults.options)
             for card in self.cards.values()
-            if card.name == PLAIN or _permits(caller, card, card.name)
+            if card.name == PLAIN or permits(caller, card, card.name)
         }
 
-    def _pool(self, model: Model, wishes: Wishes) -> tuple[Model, ...]:
-        others = map(self.catalogue.find, wishes.channels or ())
+    def _pool(self, model: Model, caller: Caller, wishes: Wishes) -> tuple[Model, ...]:
+        named = map(self.catalogue.find, wishes.channels or ())
+        others = named if wishes.channels else self._others(model, caller)
         return (model, *(other for other in others if other.name != model.name))
+
+    def _others(self, model: Model, caller: Caller) -> Iterator[Model]:
+        """Yield the configuration's pool, as far as *caller* may use it beside *model*."""
+        for found in map(self.catalogue.find, self.defaults.channels):
+            if may_use(caller, found) and found.simulated == model.simulated:
+                yield found
 
     def _second(self, asked: str | None, default: str | None, model: Model) -> Model | None:
         if asked is not None:
@@ -280,20 +289,3 @@ def _ignored(wishes: Wishes) -> Iterable[Warned]:
 def _unused(card: Card | None, wishes: Wishes) -> Iterator[Warned]:
     if wishes.params and card is None:
         yield Warned("params_ignored", "no technique was asked for")
-
-
-def may_apply(caller: Caller, technique: str) -> bool:
-    """Return whether *caller* may use *technique*; asking for none is always allowed."""
-    return technique == NONE or caller.techniques is None or technique in caller.techniques
-
-
-def _permits(caller: Caller, card: Card, name: str) -> bool:
-    return any(may_apply(caller, known) for known in {name, card.name, *card.aliases})
-
-
-def may_use(caller: Caller, model: Model) -> bool:
-    """Return whether *caller* may use *model*; a name of its list may end in ``*``."""
-    allowed, shown = caller.models, model.target.shown
-    if allowed is None or model.name in allowed or shown in allowed:
-        return True
-    return any(name.endswith("*") and shown.startswith(name[:-1]) for name in allowed)

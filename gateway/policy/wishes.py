@@ -138,7 +138,10 @@ _DAY_MS: Final = 86_400_000
 TABLE: Final[Mapping[str, Wish]] = {
     "technique": Wish(_word, "`none`, `auto` or the name of a technique"),
     "params": Wish(_object, 'options of the technique: JSON such as `{"num_samples": 7}`'),
-    "channels": Wish(_names, "models that the technique may draw from"),
+    "channels": Wish(
+        _names,
+        "further models, commas between: for techniques of several",
+    ),
     "judge": Wish(_word, "the model that judges candidates"),
     "critic": Wish(_word, "the model that criticises drafts"),
     "max-cost-usd": Wish(_amount, "dollars that the whole run may cost"),

@@ -8,7 +8,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gateway.planning.plan import may_use
+from gateway.policy.access import may_use
 from gateway.policy.models import Catalogue, Model
 from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import headers_of

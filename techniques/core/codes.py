@@ -39,7 +39,7 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "params_ignored": "Options came without a technique.",
         "plan_unusable": "No ideas could be had or read; the draws were made without any.",
         "refusal_kept": "A good part of the draws declined, and one of them is the answer.",
-        "self_judged": "No judge is configured; the answering model judged itself.",
+        "self_judged": "No judge is configured for this model; it judged itself.",
         "stop_dropped": "Stop sequences that the provider does not take were left out.",
         "synthesis_doubtful": "The answer, written from several draws, broke this rule after some "
         "of it was sent: `form`, `key` (what most conclude), `novelty` (numbers, links, "

@@ -67,6 +67,8 @@ async def _refine(attempt: Attempt, settings: Refining) -> AsyncGenerator[Event,
     yield progress("drafting")
     work = _Work(attempt, settings, await drafted(attempt))
     if work.goes_on(1 if settings.threshold else 0):
+        for event in attempt.improved(work.standing.reply):
+            yield event
         yield progress("weighing")
         await work.weigh_draft()
     while work.goes_on():

@@ -149,9 +149,11 @@ class Attempt:
         return sift(place, outcome, self.checks, self.expected)
 
     def note_time(self, outcome: Outcome | Heard) -> None:
-        """Remember if *outcome* says that the deadline has come."""
+        """Remember if *outcome* says that the deadline has come, or that a cap forbade the call."""
         if isinstance(outcome, DeadlinePassed):
             self.out_of_time()
+        elif isinstance(outcome, CapReached):
+            self.warn("cap_reached", outcome.message)
 
     def out_of_time(self) -> None:
         """Remember, and tell, that the deadline has come."""

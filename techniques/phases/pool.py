@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 
 from techniques.core.channel import Member
+from techniques.core.errors import RequestRejected
 from techniques.core.events import Event
 from techniques.parts.transcript import pictures
 from techniques.phases.attempt import Attempt
@@ -43,6 +44,13 @@ def of_many(attempt: Attempt) -> Attempt:
 
 
 def without_others(attempt: Attempt) -> AsyncGenerator[Event, None]:
-    """Pass on a plain call, with a warning: the technique makes no sense with one model."""
+    """Pass on a plain call, with a warning: the technique makes no sense with one model.
+
+    Raises:
+        RequestRejected: The caller is strict about it.
+    """
+    if attempt.request.strict:
+        message = f"{attempt.technique} is for several models, and no second one was named."
+        raise RequestRejected(message, code="technique_masked")
     attempt.warn("technique_masked", f"{attempt.technique}: the pool has one model")
     return collapsed(attempt)

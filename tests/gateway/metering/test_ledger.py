@@ -118,20 +118,33 @@ def test_money_that_is_spent_leaves_no_further_call() -> None:
 def test_money_that_is_left_is_counted_in_average_calls() -> None:
     ledger = Ledger()
     allowance = RunAllowance(Caps(max_cost=100), ledger)
-    allowance.take()
-    ledger.record(row(cost=20))
+    end(allowance, ledger, allowance.take(), cost=20)
 
     assert allowance.affordable(9) == 4
 
 
-def test_open_calls_are_counted_as_average_ones() -> None:
+def test_what_open_calls_are_expected_to_cost_is_held() -> None:
     ledger = Ledger()
     allowance = RunAllowance(Caps(max_cost=100), ledger)
-    for _ in range(3):
-        allowance.take()
-    ledger.record(row(cost=20))
+    held = [allowance.take(25) for _ in range(3)]
+    end(allowance, ledger, held[0], cost=20)
 
+    assert allowance.affordable(9) == 1
+    end(allowance, ledger, held[1], cost=20)
+    assert allowance.affordable(9) == 1
+    end(allowance, ledger, held[2], cost=20)
     assert allowance.affordable(9) == 2
+
+
+def test_a_call_that_is_dearer_than_the_others_must_fit_itself() -> None:
+    ledger = Ledger()
+    allowance = RunAllowance(Caps(max_cost=100), ledger)
+    end(allowance, ledger, allowance.take(10), cost=10)
+
+    with pytest.raises(CapReached, match="and the next call is expected to cost"):
+        allowance.take(91)
+    allowance.take(90)
+    assert allowance.affordable(1) == 0
 
 
 def test_calls_that_all_cost_the_same_never_exceed_the_money() -> None:
@@ -140,7 +153,11 @@ def test_calls_that_all_cost_the_same_never_exceed_the_money() -> None:
     for _ in range(20):
         if not allowance.affordable(1):
             break
-        allowance.take()
-        ledger.record(row(cost=30))
+        end(allowance, ledger, allowance.take(), cost=30)
 
     assert ledger.cost() == 90
+
+
+def end(allowance: RunAllowance, ledger: Ledger, held: int, cost: int) -> None:
+    ledger.record(row(cost=cost))
+    allowance.give_back(held)

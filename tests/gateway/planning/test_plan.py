@@ -5,7 +5,8 @@ from decimal import Decimal
 import pytest
 
 from gateway.metering.caps import Caps
-from gateway.planning.plan import Defaults, may_apply, may_use
+from gateway.planning.plan import Defaults
+from gateway.policy.access import may_apply, may_use
 from gateway.policy.keys import OPEN, Caller
 from gateway.policy.wishes import Wishes
 from techniques.core.errors import Denied, RequestRejected, UnknownModel
@@ -311,3 +312,17 @@ def test_a_wish_without_effect_is_a_warning_or_under_strict_an_error() -> None:
         plan(ignored=("reuse",), strict=True)
     assert caught.value.param == "x-lockgate-reuse"
     assert plan(strict=True).strict
+
+
+def test_the_configurations_pool_is_for_calls_that_name_none() -> None:
+    defaults = Defaults(channels=("smart", "fast", "sim", "cheap"))
+
+    assert names(plan(technique=VOTE, defaults=defaults).pool) == ["fast", "smart", "cheap"]
+    asked = plan(technique=VOTE, defaults=defaults, channels=("org/llama",))
+    assert names(asked.pool) == ["fast", "org/llama"]
+
+
+def test_of_the_configurations_pool_a_caller_gets_what_it_may_use() -> None:
+    defaults = Defaults(channels=("smart", "cheap"))
+
+    assert names(plan(caller=LIMITED, technique=VOTE, defaults=defaults).pool) == ["fast"]
