@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from gateway.metering.caps import Caps
 from gateway.planning.options import can_do_with, configured_of, options_of
+from gateway.planning.prices import must_be_priced
 from gateway.policy.access import may_apply, may_use, permits
 from gateway.policy.keys import Caller
 from gateway.policy.models import Catalogue, Model
@@ -153,15 +154,9 @@ class Planner:
         for model in (plan.model, *(self.catalogue.find(name) for name in named if name)):
             if not may_use(caller, model):
                 raise Denied(f"This key may not use the model {model.name}.", param="model")
-        seconds = (plan.judge, plan.critic) if plan.card else ()
-        charged = caller.budgeted or plan.caps.max_cost is not None
-        for model in (*plan.models, *plan.pool, *seconds):
-            if charged and model is not None and model.price is None:
-                raise RequestRejected(
-                    f"The price of {model.name} is not known, and this call has a limit in money.",
-                    code="price_unknown",
-                    param="model",
-                )
+        if caller.budgeted or plan.caps.max_cost is not None:
+            seconds = (plan.judge, plan.critic) if plan.card else (None, None)
+            must_be_priced((*plan.models, *plan.pool), *seconds)
 
     def _fallbacks(self, model: Model, caller: Caller, wishes: Wishes) -> Iterator[Model]:
         """Yield the models asked for as fallbacks, or those of the configuration it may use."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from techniques.parts.guards import Strictness
+from techniques.parts.syntax import is_python
 from techniques.parts.weights import Rule, RuleName
 
 MostSamples: TypeAlias = Annotated[int, Field(ge=2, le=16, description="Most draws, 2 to 16.")]
@@ -82,8 +83,19 @@ Pool: TypeAlias = Annotated[
         "often each model is right, if that was measured."
     ),
 ]
+
+
+def _testing(tests: str | None) -> str | None:
+    if tests is not None and not is_python(tests):
+        raise ValueError("it is no Python that can be parsed")
+    if tests is not None and "assert" not in tests and "def test" not in tests:
+        raise ValueError("it asserts nothing")
+    return tests
+
+
 GivenTests: TypeAlias = Annotated[
     str | None,
+    AfterValidator(_testing),
     Field(
         min_length=1,
         max_length=100_000,

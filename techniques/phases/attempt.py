@@ -191,9 +191,9 @@ class Attempt:
         """Return who judges, and warn if it is the model itself, or cannot see the pictures."""
         judge = self.channels.judge or self.channels.primary
         if self.channels.judge is None:
-            self.warn("self_judged", judge.model)
+            self.warn("self_judged", judge.name or judge.model)
         if not judge.capabilities.vision and pictures(self.request):
-            self.warn("judge_blind", judge.model)
+            self.warn("judge_blind", judge.name or judge.model)
         return judge
 
     def another(self, author: Member) -> Member:

@@ -221,3 +221,9 @@ async def test_without_a_judge_the_fallback_says_that_the_model_judged_itself() 
 def test_options_have_bounds(options: dict[str, Json]) -> None:
     with pytest.raises(ValidationError):
         Options(**options)
+
+
+@pytest.mark.parametrize("tests", ["def test_a(:", "x = 1", ""])
+def test_tests_that_test_nothing_are_refused(tests: str) -> None:
+    with pytest.raises(ValidationError):
+        Options(tests=tests)

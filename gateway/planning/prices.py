@@ -1,0 +1,34 @@
+"""A limit in money holds only over models whose prices are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateway.policy.models import Model
+from gateway.policy.wishes import PREFIX
+from techniques.core.errors import RequestRejected
+
+
+def must_be_priced(
+    answering: Sequence[Model], judge: Model | None = None, critic: Model | None = None
+) -> None:
+    """Look at the prices of all models that a call may ask.
+
+    Raises:
+        RequestRejected: One of them is not known; it names the model, and its part if that is
+            not to answer.
+    """
+    for model in answering:
+        _check(model, "", "model")
+    for role, second in (("judge", judge), ("critic", critic)):
+        if second is not None:
+            _check(second, f", the {role},", f"{PREFIX}{role}")
+
+
+def _check(model: Model, part: str, param: str) -> None:
+    if model.price is None:
+        raise RequestRejected(
+            f"The price of {model.name}{part} is not known, and this call has a limit in money.",
+            code="price_unknown",
+            param=param,
+        )
