@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from typing import Any, get_args
 
 from techniques.core.channel import Channels, Technique
 from techniques.core.errors import CapReached, GatewayError, TechniqueFailed, UpstreamFailed
 from techniques.core.events import Event, Piece, Warned
+from techniques.core.reply import Reply, fold, unfold
 from techniques.core.task import Task
+from techniques.parts.checks import Checks, must_keep_form
 
 _PIECES = get_args(Piece)
 
@@ -35,12 +37,35 @@ def rescued(technique: Technique) -> Technique:
         if failure is None:
             return
         yield Warned("technique_failed", failure.code)
-        async with AsyncExitStack() as stack:
-            try:
-                answer = await stack.enter_async_context(channels.primary.open(task.request))
-            except CapReached:
-                raise failure from None  # what the caller must know is why a rescue was needed
-            async for event in answer:
+        async with aclosing(_plainly(task, channels, failure)) as events:
+            async for event in events:
                 yield event
 
     return run
+
+
+async def _plainly(
+    task: Task[Any], channels: Channels, failure: GatewayError
+) -> AsyncGenerator[Event, None]:
+    """Ask once more; what does not keep to a form that the caller insists on rescues nothing.
+
+    What the caller must know where no call is left is why one was needed: *failure*.
+    """
+    checks = Checks(task.request)
+    async with AsyncExitStack() as stack:
+        try:
+            answer = await stack.enter_async_context(channels.primary.open(task.request))
+        except CapReached:
+            raise failure from None
+        if checks.strict:
+            reply = await fold(answer)
+            must_keep_form(checks, reply)
+            answer = _replayed(reply)
+        async for event in answer:
+            yield event
+
+
+async def _replayed(reply: Reply) -> AsyncIterator[Event]:
+    """Yield the events that spell *reply*."""
+    for event in unfold(reply):
+        yield event

@@ -9,11 +9,11 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from techniques.core.channel import Member
 from techniques.core.errors import GatewayError
-from techniques.core.events import Event, Note, Piece
+from techniques.core.events import Event, Finished, Note, Piece, ToolCallDelta, ToolCallStarted
 from techniques.core.fanout import Asking, Outcome
 from techniques.core.reply import Reply
 from techniques.parts.agree import clusters, representative
-from techniques.parts.candidates import Candidate, Draw, declined, failure, usable
+from techniques.parts.candidates import Candidate, Draw, Erasure, declined, failure, usable
 from techniques.parts.confidence import check_request, read_check, telling
 from techniques.parts.effort import raised
 from techniques.phases.attempt import Attempt, progress
@@ -77,9 +77,12 @@ async def _top(way: _Way) -> AsyncGenerator[Event, None]:
     last = way.last()
     if last is not None:
         yield progress("asking", place="last", answers=1)
-        async with aclosing(_passed_on(way, last)) as events:
-            async for event in events:
-                yield event
+        if way.formed:
+            await way.heed(last)
+        else:
+            async with aclosing(_passed_on(way, last)) as events:
+                async for event in events:
+                    yield event
     if not way.begun:
         for event in way.attempt.committed(way.standing()):
             yield event
@@ -97,7 +100,9 @@ async def _passed_on(way: _Way, call: Asking) -> AsyncGenerator[Event, None]:
             if isinstance(event, GatewayError):
                 way.failed(event)
                 return
-            kept.append(event)
+            if isinstance(event, ToolCallStarted | ToolCallDelta):
+                continue  # none was offered, or the answer would be waited for
+            kept.append(_ended(event))
             if isinstance(event, _PIECES):
                 way.begun = True
             if way.begun:
@@ -106,6 +111,12 @@ async def _passed_on(way: _Way, call: Asking) -> AsyncGenerator[Event, None]:
                 kept.clear()
     if not way.begun:
         way.attempt.warn("not_escalated", "empty")
+
+
+def _ended(event: Event) -> Event:
+    """Return *event*; a call that is not passed on is no reason for an end."""
+    acted = isinstance(event, Finished) and event.reason == "tool_calls"
+    return replace(event, reason="stop") if isinstance(event, Finished) and acted else event
 
 
 @dataclass(slots=True)
@@ -197,6 +208,26 @@ class _Way:
         if attempt.late or not attempt.affords(1):
             return None
         return Asking(pool[-1], replace(request, role="answer", step="a0"))
+
+    @property
+    def formed(self) -> bool:
+        """Whether the answer has a form to keep to, which shows only when it is whole."""
+        request = self.attempt.request
+        return request.response_format is not None or bool(request.tools)
+
+    async def heed(self, call: Asking) -> None:
+        """Make the last *call*; its answer is the best if it keeps to the form."""
+        (outcome,) = await self.attempt.ask(
+            [replace(call, request=replace(call.request, stream=False))]
+        )
+        if isinstance(outcome, GatewayError):
+            self.failed(outcome)
+            return
+        self._latest = len(self.draws)
+        draw = self._draw(0, outcome)
+        self.draws.append(draw)
+        if isinstance(draw, Erasure):
+            self.attempt.warn("not_escalated", draw.lost)
 
     def failed(self, error: GatewayError) -> None:
         """Note that the last call ended in *error*.

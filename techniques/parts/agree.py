@@ -12,6 +12,7 @@ from techniques.core.json import Json
 from techniques.core.reply import Reply
 from techniques.parts.answers import Expected
 from techniques.parts.candidates import Candidate
+from techniques.parts.confidence import tokens_of
 from techniques.parts.decisions import agreement, alike, names_of
 from techniques.parts.keys import TEXT, keyed
 from techniques.parts.stopping import Lead
@@ -263,10 +264,5 @@ def _place(candidate: Candidate) -> int:
 
 def _sureness(reply: Reply) -> float:
     """Return the mean log-probability of a reply's tokens, minus infinity if it has none."""
-    content = reply.logprobs.get("content") if isinstance(reply.logprobs, dict) else None
-    values = [
-        token["logprob"]
-        for token in content or ()
-        if isinstance(token, dict) and isinstance(token.get("logprob"), int | float)
-    ]
+    values = [logprob for _, logprob in tokens_of(reply.logprobs)]
     return fmean(values) if values else float("-inf")

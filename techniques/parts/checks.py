@@ -7,13 +7,20 @@ from typing import Final, Literal, TypeAlias
 
 import jsonschema_rs
 
+from techniques.core.errors import TechniqueFailed
 from techniques.core.json import Json
 from techniques.core.reply import Reply
 from techniques.core.request import Opaque, Request, Tool, ToolCall
 from techniques.parts.decisions import read_json
 
-Lost: TypeAlias = Literal["failed", "deadline", "empty", "truncated", "filtered", "invalid"]
-"""Why a sub-call's reply is an erasure: it never votes and enters no prompt."""
+Lost: TypeAlias = Literal[
+    "failed", "deadline", "empty", "truncated", "filtered", "invalid", "forbidden"
+]
+"""Why a sub-call's reply is an erasure: it never votes and enters no prompt.
+
+``forbidden``: it calls a tool where none was offered or none may be called. While an answer that
+was cut off or is invalid may be better than none, this never is.
+"""
 
 _MOST_DEFECTS: Final = 5
 
@@ -32,6 +39,8 @@ class Checks:
         self._tools: Mapping[str, jsonschema_rs.Validator | None] = {
             tool.name: _validator(tool.parameters) for tool in tools
         }
+        chosen = self._choice.mode if self._choice else "auto"
+        self._may_act = bool(request.tools) and chosen != "none"
         self._open = any(isinstance(tool, Opaque) for tool in request.tools)
         self.strict = bool(self._format and self._format.strict) or any(
             tool.strict for tool in tools
@@ -41,13 +50,14 @@ class Checks:
         """Return why *reply* is no candidate, None if it is one."""
         if reply.finish_reason == "content_filter":
             return "filtered"
+        if reply.tool_calls and not self._may_act:
+            return "forbidden"
         if not says_anything(reply):
             return "empty"
         if reply.finish_reason == "length":
             return "truncated"
-        if reply.refusal or reply.finish_reason == "refusal":
-            return None
-        return "invalid" if self.defects(reply) else None
+        declines = bool(reply.refusal) or reply.finish_reason == "refusal"
+        return None if declines or not self.defects(reply) else "invalid"
 
     def defects(self, reply: Reply) -> tuple[str, ...]:
         """Return what *reply* breaks of the rules, in words that its model can act on."""
@@ -93,6 +103,18 @@ class Checks:
         if self._format and self._format.kind == "json_object" and not isinstance(value, dict):
             return ["The answer is no JSON object."]
         return _breaches(self._schema, value, "answer")
+
+
+def must_keep_form(checks: Checks, reply: Reply) -> None:
+    """Look whether *reply* keeps to the form that the request sets.
+
+    Raises:
+        TechniqueFailed: It does not.
+    """
+    if checks.lost(reply) in {"invalid", "forbidden"}:
+        raise TechniqueFailed(
+            "The model did not keep to the form that the request sets.", code="invalid_answer"
+        )
 
 
 def says_anything(reply: Reply) -> bool:

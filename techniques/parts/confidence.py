@@ -52,7 +52,7 @@ def token_sureness(reply: Reply) -> float | None:
     Thinking has no part in it, nor has the line that was asked for in addition, unless there is
     nothing else. None if the reply does not tell.
     """
-    tokens = list(_tokens(reply.logprobs))
+    tokens = list(tokens_of(reply.logprobs))
     end = cue_line(reply.text) or 0
     answer = [logprob for start, logprob in _placed(tokens) if start < end] if end else []
     told = answer or [logprob for _, logprob in tokens]
@@ -115,7 +115,7 @@ def read_check(reply: Reply) -> float | None:
         return None
     listed = first.get("top_logprobs") or [first]
     chances: defaultdict[str, float] = defaultdict(float)
-    for token, logprob in _tokens({"content": listed}):
+    for token, logprob in tokens_of({"content": listed}):
         chances[token.strip()] += math.exp(min(0.0, logprob))
     total = chances["1"] + chances["0"]
     return chances["1"] / total if total else None
@@ -140,7 +140,7 @@ def levelled(sureness: Mapping[int, float], drawer: Mapping[int, Hashable]) -> d
     }
 
 
-def _tokens(logprobs: Json) -> Iterator[tuple[str, float]]:
+def tokens_of(logprobs: Json) -> Iterator[tuple[str, float]]:
     """Yield the tokens of OpenAI's ``logprobs`` object that have a log-probability."""
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     for token in content if isinstance(content, list) else ():
@@ -148,9 +148,14 @@ def _tokens(logprobs: Json) -> Iterator[tuple[str, float]]:
             yield str(token.get("token", "")), float(token["logprob"])
 
 
+_LEAST: Final = -1e6  # what is below is no logarithm of a probability, and no mean is taken of it
+
+
 def _is_told(token: JsonObject) -> bool:
     logprob = token.get("logprob")
-    return isinstance(logprob, int | float) and not isinstance(logprob, bool)
+    if isinstance(logprob, bool) or not isinstance(logprob, int | float):
+        return False
+    return logprob > _LEAST
 
 
 def _placed(tokens: list[tuple[str, float]]) -> Iterator[tuple[int, float]]:

@@ -76,7 +76,7 @@ def critique_request(
 def read_critique(text: str) -> Critique | None:
     """Return what a critic's reply says; None if it cannot be read, which means: stop."""
     said = read_object(text)
-    if said is None or said.get("decision") not in {"stop", "continue"}:
+    if said is None or said.get("decision") not in ("stop", "continue"):
         return None
     issues = said.get("issues")
     read = [_finding(issue) for issue in issues[:_MOST_READ]] if isinstance(issues, list) else []

@@ -11,6 +11,8 @@ from techniques.parts.aside import Aside, Purpose
 from techniques.parts.structured import object_schema, read_object
 from techniques.parts.transcript import LONGEST, answer_shown
 
+_DIGITS: Final = 10
+
 
 def pick_request(aside: Aside, order: Sequence[Reply]) -> Request:
     """Return the request that asks which of *order*, at least two, is the best.
@@ -31,7 +33,9 @@ def pick_request(aside: Aside, order: Sequence[Reply]) -> Request:
 def read_pick(text: str, many: int) -> int | None:
     """Return the index of the one that a judge's reply picks of *many*; None if it is unclear."""
     best = (read_object(text) or {}).get("best")
-    number = int(best) if isinstance(best, str) and best.strip().isdecimal() else best
+    number = best
+    if isinstance(best, str) and len(best) < _DIGITS and best.strip().isdecimal():
+        number = int(best)
     return number - 1 if type(number) is int and 0 < number <= many else None
 
 

@@ -24,6 +24,7 @@ from techniques.parts.critique import repair
 from techniques.phases.attempt import Attempt
 
 _REPAIRS: Final = 2
+_MENDABLE: Final = frozenset({"invalid", "forbidden"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ async def _by(attempt: Attempt, member: Member, place: int) -> Draw:
     request = replace(attempt.request, stream=False, role="candidate", step=f"d{place}")
     draw = await _one(attempt, member, request, place)
     for tried in range(_REPAIRS):
-        if not isinstance(draw, Erasure) or draw.lost != "invalid" or draw.reply is None:
+        if not isinstance(draw, Erasure) or draw.lost not in _MENDABLE or draw.reply is None:
             break
         if not attempt.affords(1):
             break
@@ -94,7 +95,7 @@ async def _by(attempt: Attempt, member: Member, place: int) -> Draw:
         again = objected(attempt.request, draw.reply, objection)
         again = replace(again, stream=False, role="refine", step=f"f{place}{'ab'[tried]}")
         repaired = await _one(attempt, member, again, place)
-        if isinstance(repaired, Candidate) or repaired.lost == "invalid":
+        if isinstance(repaired, Candidate) or repaired.lost in _MENDABLE:
             draw = repaired
     return draw
 

@@ -150,7 +150,7 @@ class Pilot:
             return event
         self._text.append(event.text)
         told = event.logprobs.get("content") if isinstance(event.logprobs, dict) else None
-        self._probabilities += told or ()
+        self._probabilities += told if isinstance(told, list) else ()
         return event if self.attempt.request.sampling.logprobs else replace(event, logprobs=None)
 
     def _note(self) -> Note | None:

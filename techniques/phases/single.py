@@ -10,7 +10,10 @@ from typing import TypeVar
 from techniques.core.channel import Channels, Member
 from techniques.core.errors import CapReached, UpstreamFailed
 from techniques.core.events import Event, Warned
+from techniques.core.fanout import Asking
+from techniques.core.reply import Reply
 from techniques.core.task import Task
+from techniques.parts.checks import must_keep_form
 from techniques.phases.attempt import Attempt
 
 OptionsT = TypeVar("OptionsT")
@@ -46,12 +49,31 @@ async def single(
 
 
 async def collapsed(attempt: Attempt) -> AsyncGenerator[Event, None]:
-    """Pass on a plain call, after what there is to say of why it is no more."""
+    """Pass on a plain call, after what there is to say of why it is no more.
+
+    Where the caller insists on a form, it is read to its end before.
+
+    Raises:
+        TechniqueFailed: It does not keep to that form.
+    """
     for event in attempt.warnings():
         yield event
+    if attempt.checks.strict:
+        for event in attempt.committed(await _in_form(attempt)):
+            yield event
+        return
     async with aclosing(single(attempt.task, attempt.channels)) as events:
         async for event in events:
             yield event
+
+
+async def _in_form(attempt: Attempt) -> Reply:
+    request = replace(attempt.request, stream=False, role="answer", step="a0")
+    (outcome,) = await attempt.ask([Asking(attempt.channels.primary, request)])
+    if not isinstance(outcome, Reply):
+        raise outcome
+    must_keep_form(attempt.checks, outcome)
+    return outcome
 
 
 def _payable(task: Task[OptionsT], channels: Channels, *, failover: bool) -> Iterator[Member]:

@@ -11,9 +11,20 @@ from techniques import catalog
 from techniques.core.channel import TechniqueChannel
 from techniques.core.errors import CapReached, DeadlinePassed, GatewayError, UpstreamFailed
 from techniques.core.events import Finished, Started
+from techniques.core.json import Json
 from techniques.core.registry import Card, load
 from techniques.core.reply import Reply
-from techniques.core.request import Image, Message, Request, Text, Thinking, said
+from techniques.core.request import (
+    Image,
+    Message,
+    Request,
+    ResponseFormat,
+    Text,
+    Thinking,
+    Tool,
+    ToolChoice,
+    said,
+)
 from techniques.core.task import Task
 from techniques.testing import Line, ScriptedChannel
 from tests.techniques.scene import (
@@ -22,6 +33,7 @@ from tests.techniques.scene import (
     Played,
     Setting,
     asks,
+    calls,
     channels,
     line,
     play,
@@ -35,6 +47,13 @@ CARDS = load(catalog)
 QUESTION = asks("Tell me of the sea.")
 MOST_CALLS = 25
 ASIDES = {"judge", "critique", "voter", "plan", "verification", "crosscheck"}
+ODD = (
+    '{"decision": [], "issues": [], "best": [], "winner": {}, "labels": {}, "score": [1]}',
+    '{"decision": {}, "issues": 5, "best": "' + "9" * 5000 + '", "labels": [true, 1.5, -1]}',
+)
+"""Replies of the right names and the wrong kinds."""
+PLAIN = frozenset({"baseline", "re2", "effort_up"})
+"""Their answer is one call's own, whatever it is."""
 every_technique = pytest.mark.parametrize("card", CARDS.values(), ids=CARDS)
 
 
@@ -121,7 +140,7 @@ async def test_any_one_sub_call_may_break_off_mid_answer(card: Card) -> None:
 
 
 @every_technique
-@pytest.mark.parametrize("garbage", ["", "I would rather not say.", "{}", "NaN", "[1]"])
+@pytest.mark.parametrize("garbage", ["", *ODD, "I would rather not say.", "{}", "NaN", "[1]"])
 async def test_whatever_judges_critics_and_voters_say_there_is_an_answer(
     card: Card, garbage: str
 ) -> None:
@@ -129,6 +148,51 @@ async def test_whatever_judges_critics_and_voters_say_there_is_an_answer(
         return garbage if request.role in ASIDES else sensible(request)
 
     assert "42" in (await run(card, scripted(answer))).text
+
+
+@every_technique
+@pytest.mark.parametrize(
+    "told", [True, 1, [5], [{"logprob": None}], [{"token": "a", "logprob": -1e308}] * 3]
+)
+async def test_odd_token_probabilities_do_no_harm(card: Card, told: Json) -> None:
+    def answer(request: Request) -> Answer:
+        reply = line(sensible(request)).reply
+        assert isinstance(reply, Reply)
+        return replace(reply, logprobs={"content": told})
+
+    assert "42" in (await run(card, scripted(answer))).text
+
+
+@every_technique
+@pytest.mark.parametrize("choice", [None, ToolChoice("none")])
+async def test_a_call_of_a_tool_that_may_not_be_called_is_no_answer(
+    card: Card, choice: ToolChoice | None
+) -> None:
+    tools = () if choice is None else (Tool("rm"),)
+    request = replace(QUESTION, tools=tools, tool_choice=choice)
+    acting = scripted(lambda asked: calls("rm", "{}") if writes(asked) else sensible(asked))
+    try:
+        played = await run(card, acting, request)
+    except GatewayError:
+        return
+    assert card.name in PLAIN or not played.reply.tool_calls
+
+
+@every_technique
+async def test_what_breaks_a_strict_form_is_no_answer(card: Card) -> None:
+    form = ResponseFormat("json_schema", {"type": "object", "required": ["x"]}, strict=True)
+    request = replace(QUESTION, response_format=form)
+    broken = scripted(lambda asked: "not json" if writes(asked) else sensible(asked))
+    if card.name in PLAIN:
+        return
+    for cap in (None, Cap(broken, 1)):
+        broken.asked.clear()
+        with pytest.raises(GatewayError):
+            await run(card, broken, request, cap)
+
+
+def writes(request: Request) -> bool:
+    return request.role in {"answer", "candidate", "refine", "synthesis", "pilot"}
 
 
 @every_technique
