@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Final
 
 from techniques.core.reply import Reply
 from techniques.core.request import Request
 from techniques.core.task import Ran
+from techniques.parts.harness import harness
 
 PYTHON: Final = frozenset({"python", "python3", "py", "py3"})
 _FENCE = re.compile(r"[ \t]*(?P<mark>```+|~~~+)[ \t]*(?P<language>[\w+#.-]*)[^`\n]*$")
@@ -74,13 +76,20 @@ def program_in(reply: Reply) -> tuple[str, ...]:
     return (reply.text,) if _LOOKS_LIKE_CODE.search(reply.text) else ()
 
 
+def trial_token(fence: str, program: Sequence[str]) -> str:
+    """Return a word for the trial of *program* that tells nothing of the *fence* it comes from."""
+    text = "\n".join((fence, *program)).encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=8).hexdigest()
+
+
 def trial(program: Sequence[str], tests: Suite, token: str) -> str:
     """Return the program that tries *tests* on *program*; its last line begins with *token*.
 
     Whatever else is written is swallowed, and a piece of *program* that fails, such as an example
-    of use, does not keep the tests from being tried.
+    of use, does not keep the tests from being tried. How far it can be believed is told in
+    ``harness``.
     """
-    return _TRIAL.format(values=(tuple(program), tests.statements, tests.examples, token))
+    return harness(tuple(program), tests.statements, tests.examples, token)
 
 
 def share(ran: Ran, token: str) -> float | None:
@@ -156,58 +165,3 @@ def _chunks(text: str) -> Iterator[str]:
             lines = []
         lines.append(line)
     yield "".join(lines)
-
-
-_TRIAL: Final = """\
-import ast
-import contextlib
-import doctest
-import io
-import sys
-import types
-
-PROGRAM, STATEMENTS, EXAMPLES, TOKEN = {values!r}
-PREPARING = ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef
-
-module = types.ModuleType("solution")
-sys.modules["solution"] = module
-names = vars(module)
-
-
-failed = []
-
-
-def passes(what, act, *given):
-    try:
-        act(*given)
-    except BaseException as error:
-        failed.append(f"{{what}}: {{type(error).__name__}} {{error}}")
-        return False
-    return True
-
-
-def execute(code):
-    exec(compile(code, "solution.py", "exec"), names)
-
-
-with contextlib.redirect_stdout(io.StringIO()):
-    for piece in PROGRAM:
-        passes("the program", execute, piece)
-    before = dict(names)
-    told = []
-    for statement in ast.parse(STATEMENTS).body:
-        passed = passes(ast.unparse(statement), execute, ast.Module([statement], []))
-        if not (passed and isinstance(statement, PREPARING)):
-            told.append(passed)
-    told += [
-        passes(name, test)
-        for name, test in list(names.items())
-        if name.startswith("test") and callable(test) and test is not before.get(name)
-    ]
-    examples = doctest.DocTestParser().get_doctest(EXAMPLES, names, "examples", None, 0)
-    result = doctest.DocTestRunner(verbose=False).run(examples)
-    told += [True] * (result.attempted - result.failed) + [False] * result.failed
-    failed += ["an example gives something else"] * result.failed
-print(*(" ".join(line.split())[:300] for line in failed[:5]), sep="\\n")
-print(TOKEN, sum(told), len(told))
-"""

@@ -10,7 +10,15 @@ from techniques.core.json import Json
 from techniques.core.reply import Reply
 from techniques.parts.candidates import Candidate
 from techniques.parts.critique import Finding
-from techniques.parts.programs import Suite, failures, program_in, share, suite_in, trial
+from techniques.parts.programs import (
+    Suite,
+    failures,
+    program_in,
+    share,
+    suite_in,
+    trial,
+    trial_token,
+)
 from techniques.parts.syntax import parses
 from techniques.phases.attempt import Attempt
 
@@ -59,13 +67,14 @@ async def tried(attempt: Attempt, reply: Reply) -> Trial:
     """Return how *reply* does, its code run against the tests of the request if that can be."""
     if attempt.expected.text != "code":
         return Trial()
-    whole, token = parses(reply), attempt.task.fence
+    whole = parses(reply)
     tests = suite_in(attempt.request)
     if tests is None or attempt.task.sandbox is None:
         return Trial(whole)
     program = program_in(reply)
     if not program:
         return Trial(whole, passed=False, failure=_NO_CODE)
+    token = trial_token(attempt.task.fence, program)
     (ran,) = await attempt.run([trial(program, tests, token)])
     passed = None if ran is None else share(ran, token)
     if ran is None or passed is None:
@@ -123,9 +132,10 @@ class Trials:
         if not any(programs):
             self._give_up("The answers have no Python program.")
             return
-        token = self.attempt.task.fence
-        runs = await self.attempt.run([trial(one, self.tests, token) for one in programs])
-        for candidate, ran in zip(candidates, runs, strict=True):
+        tokens = [trial_token(self.attempt.task.fence, program) for program in programs]
+        trials = zip(programs, tokens, strict=True)
+        runs = await self.attempt.run([trial(one, self.tests, token) for one, token in trials])
+        for candidate, ran, token in zip(candidates, runs, tokens, strict=True):
             if ran is None:  # the deadline came first
                 continue
             passed = share(ran, token)

@@ -1,16 +1,38 @@
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 
 from techniques.core.reply import replied
 from techniques.core.request import Request, said
 from techniques.core.task import Ran
-from techniques.parts.programs import Suite, program_in, share, suite_in, trial
+from techniques.parts.programs import (
+    Suite,
+    failures,
+    program_in,
+    share,
+    suite_in,
+    trial,
+    trial_token,
+)
 from tests.techniques.sandboxes import Here
 from tests.techniques.scene import asks
 
 DOUBLE = "def double(x):\n    return 2 * x\n"
 SHOWN = "def double(x):\n    return x\n"
+LIES = [
+    "os.write(1, (sys.modules['__main__'].TOKEN + ' 1 1\\n').encode()); os._exit(0)",
+    "os.write(1, b'tag 1 1\\n'); os._exit(0)",
+    "[os.write(fd, b'tag 1 1\\n') for fd in (1, 2)]; os._exit(0)",
+    "print('tag 1 1', flush=True); sys.exit(0)",
+    "sys.modules['__main__'].passes = lambda *_: True",
+    "sys.modules['__main__'].failed = []; sys.modules['__main__'].results = [True]",
+    "sys.modules['__main__'].main = lambda: None",
+    "sys.modules['__main__'].TOKEN = 'x'",
+    "sys.stdout = sys.stderr = None",
+    "os.close(0); os.close(1)",
+]
 
 
 async def passed(program: str, statements: str = "", examples: str = "") -> float | None:
@@ -121,6 +143,44 @@ async def test_a_trial_tells_which_share_of_the_tests_holds(
     program: str, statements: str, part: float
 ) -> None:
     assert await passed(program, statements) == part
+
+
+@pytest.mark.parametrize("when", ["at once", "when called"])
+@pytest.mark.parametrize("act", LIES)
+async def test_a_program_does_not_pass_by_what_it_writes_finds_or_replaces(
+    act: str, when: str
+) -> None:
+    lie = f"try:\n    {act}\nexcept Exception:\n    pass\n"
+    called = f"def double(x):\n{indent(lie, '    ')}    return x\n"
+    program = f"{lie}{SHOWN}" if when == "at once" else called
+    assert await passed(f"import os, sys\n{program}", "assert double(2) == 4") == 0.0
+
+
+async def test_a_program_sees_neither_its_token_nor_its_tests_before_they_run() -> None:
+    look = (
+        "import gc, os, sys\n"
+        "seen = repr([sys.argv, dict(os.environ), sys.stdin.read(), globals()])\n"
+        "frame = sys._getframe()\n"
+        "while frame:\n    seen += repr((frame.f_globals, frame.f_locals))\n"
+        "    frame = frame.f_back\n"
+        "seen += repr([one for one in gc.get_objects() if type(one) in (list, tuple, dict)])\n"
+        "knew = 'drowterces'[::-1] in seen or ')2(elbuod'[::-1] in seen\n"
+    )
+    pieces = (look, DOUBLE)
+    tests = Suite("assert double(2) == 4\nassert not knew")
+    assert share(await Here().run(trial(pieces, tests, "secretword")), "secretword") == 1.0
+
+
+async def test_a_program_that_ends_is_told_of() -> None:
+    ran = await Here().run(trial(["import os\nos._exit(0)"], Suite("assert f(1)"), "tag"))
+    assert failures(ran, "tag") == "It ended before its tests did."
+
+
+def test_each_trial_has_a_token_of_its_own_that_tells_nothing_of_the_fence() -> None:
+    tokens = {trial_token(fence, [code]) for fence in ("one", "two") for code in (DOUBLE, SHOWN)}
+    assert len(tokens) == 4
+    assert not any("one" in token or "two" in token for token in tokens)
+    assert trial_token("one", ["\ud800"])
 
 
 @pytest.mark.parametrize(

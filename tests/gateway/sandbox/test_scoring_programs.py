@@ -11,7 +11,7 @@ from techniques.core.reply import Reply, replied
 from techniques.parts.code_scoring import Runner
 from techniques.parts.growth import growth
 from techniques.parts.measuring import Workload, timing, timings
-from techniques.parts.programs import Suite
+from techniques.parts.programs import Suite, trial
 
 TESTS = Suite("assert total([1, 2, 3]) == 6\nassert total([]) == 0\n")
 NUMBERS = """
@@ -43,12 +43,37 @@ def program(code: str) -> Reply:
         ("def total(xs):\n    raise SystemExit(0)", 0.0),
         ("import os\nos._exit(0)", 0.0),
         ("print('tag 2 2')\ndef total(xs):\n    return 0", 0.0),
+        ("import os\nos.write(1, b'tag 2 2\\n')\nos._exit(0)", 0.0),
+        ("import sys\nsys.modules['__main__'].passes = lambda *_: True", 0.0),
+        (
+            "import threading\nthreading.Thread(target=threading.Event().wait).start()\n"
+            "def total(xs):\n    return sum(xs)",
+            1.0,
+        ),
     ],
 )
 async def test_a_program_is_scored_by_its_tests(
     sandbox: ProcessSandbox, code: str, score: float
 ) -> None:
     assert await Runner(sandbox, "tag").code_score(program(code), TESTS) == score
+
+
+async def test_a_program_is_scored_behind_walls(walled: ProcessSandbox) -> None:
+    runner = Runner(walled, "tag")
+    ending = "import os\nos.write(1, open('program.py').read()[:9].encode())\nos._exit(0)"
+
+    assert await runner.code_score(program("def total(xs):\n    return sum(xs)"), TESTS) == 1
+    assert await runner.code_score(program("def total(xs):\n    return 6"), TESTS) == 0
+    assert await runner.code_score(program(ending), TESTS) == 0
+
+
+async def test_a_program_that_uses_up_its_time_in_its_tests_is_stopped() -> None:
+    sandbox = ProcessSandbox(Limits(seconds=1), trusted=True)
+    tests = Suite("assert total([])")
+    code = "def total(xs):\n    while True: pass"
+    ran = await sandbox.run(trial([code], tests, "tag"))
+
+    assert ran.ended == "timeout"
 
 
 @pytest.mark.parametrize(
