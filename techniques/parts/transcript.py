@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
+from techniques.core.events import Event, TextDelta
 from techniques.core.json import Json
 from techniques.core.reply import Reply
 from techniques.core.request import (
@@ -28,11 +31,19 @@ LONGEST: Final = 24_000
 _HEAD_SHARE: Final = 4  # a quarter from the start, where the rules are; the rest from the end
 
 
+_BLANK: Final = "[...]"
+"""Stands for a fence's tag where a text that is fenced, or an answer, has it."""
+
+
 class Fence:
-    """Marks off data with a delimiter that nobody can have written before it was drawn."""
+    """Marks off data with a delimiter that nobody can have written before it was drawn.
+
+    A model that was shown it can write it: no text that is fenced keeps the tag, nor any answer.
+    """
 
     def __init__(self, tag: str) -> None:
         self._tag = tag
+        self._found = re.compile(re.escape(tag), re.IGNORECASE)
 
     @property
     def notice(self) -> str:
@@ -44,7 +55,58 @@ class Fence:
 
     def around(self, name: str, text: str) -> str:
         """Return *text* as data called *name*."""
-        return f"<<{self._tag} {name}>>\n{text}\n<<end {self._tag}>>"
+        return f"<<{self._tag} {name}>>\n{self.blanked(text)}\n<<end {self._tag}>>"
+
+    def within(self, text: str) -> bool:
+        """Tell whether *text* has the tag."""
+        return self._found.search(text) is not None
+
+    def blanked(self, text: str) -> str:
+        """Return *text* without the tag."""
+        return self._found.sub(_BLANK, text)
+
+    def cleared(self, reply: Reply) -> Reply:
+        """Return *reply* without the tag, in what it says and in what it calls."""
+        parts = tuple(self._cleared(part) for part in reply.parts)
+        return replace(reply, parts=parts, others=tuple(map(self.cleared, reply.others)))
+
+    def begun(self, text: str) -> int:
+        """Return how many characters at the end of *text* may be the beginning of the tag."""
+        tag, most = self._tag.lower(), min(len(self._tag) - 1, len(text))
+        return next((n for n in range(most, 0, -1) if text[-n:].lower() == tag[:n]), 0)
+
+    def _cleared(self, part: Part) -> Part:
+        match part:
+            case Text() | Refusal() if self.within(part.text):
+                return replace(part, text=self.blanked(part.text))
+            case ToolCall() if self.within(part.arguments):
+                return replace(part, arguments=self.blanked(part.arguments))
+        return part
+
+
+class Unfenced:
+    """Takes a fence's tag out of a text that comes in pieces.
+
+    Attributes:
+        found: The tag was there.
+    """
+
+    def __init__(self, fence: Fence) -> None:
+        self._fence = fence
+        self._rest = ""
+        self.found = False
+
+    def take(self, event: Event) -> list[Event]:
+        """Take *event* in and return what it makes certain; other events than text end the text."""
+        if not isinstance(event, TextDelta):
+            rest, self._rest = self._rest, ""
+            return [TextDelta(rest), event] if rest else [event]
+        text = self._rest + event.text
+        self.found = self.found or self._fence.within(text)
+        text = self._fence.blanked(text)
+        sure = len(text) - self._fence.begun(text)
+        self._rest = text[sure:]
+        return [replace(event, text=text[:sure])] if sure or event.logprobs else []
 
 
 def transcript(request: Request, longest: int = LONGEST) -> str:

@@ -232,7 +232,7 @@ class Attempt:
         """Yield the *best* reply so far for clients that want to see it, if its text is new."""
         if best is not None and best.text not in {"", self._best}:
             self._best = best.text
-            yield Provisional(best.text)
+            yield Provisional(self.fence.blanked(best.text))
 
     def refused(self, draws: Sequence[Draw]) -> Note:
         """Return the note on *draws* that declined, and keep the warning."""
@@ -246,7 +246,7 @@ class Attempt:
     def committed(self, reply: Reply) -> Iterator[Event]:
         """Yield what is still to say, then *reply* as the answer."""
         yield from self.warnings()
-        yield from unfold(reply)
+        yield from unfold(self.fence.cleared(reply))
 
 
 def begin(task: Task[OptionsT], channels: Channels, technique: str) -> Attempt:

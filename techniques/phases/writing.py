@@ -12,6 +12,7 @@ from techniques.core.fanout import Asking, Heard
 from techniques.core.reply import Fold, Reply
 from techniques.parts.critique import repair
 from techniques.parts.guards import Guards, Strictness
+from techniques.parts.transcript import Fence, Unfenced
 from techniques.parts.window import Window
 from techniques.phases.attempt import Attempt, progress
 from techniques.phases.drafting import objected
@@ -62,7 +63,7 @@ async def _read(attempt: Attempt, writing: Writing) -> AsyncGenerator[Event, Non
 
 
 async def _passed_on(attempt: Attempt, writing: Writing) -> AsyncGenerator[Event, None]:
-    passing = _Passing(writing)
+    passing = _Passing(writing, attempt.fence)
     async with attempt.hearing(writing.call) as heard:
         async for event in heard:
             for seen in passing.take(event):
@@ -82,10 +83,11 @@ async def _passed_on(attempt: Attempt, writing: Writing) -> AsyncGenerator[Event
 class _Passing:
     """An answer as it comes in, and what may be seen of it."""
 
-    def __init__(self, writing: Writing) -> None:
+    def __init__(self, writing: Writing, fence: Fence) -> None:
         hold = _HELD if writing.strictness == "cheap" else 0
         self.window = Window(writing.guards.passage, hold)
         self._writing = writing
+        self._unfenced = Unfenced(fence)
         self._folded = Fold()
         self._failure: GatewayError | None = None
         self._finished: Finished | None = None
@@ -100,11 +102,18 @@ class _Passing:
         if isinstance(event, GatewayError):
             self._failure = event
             return []
+        seen = [one for clear in self._unfenced.take(event) for one in self._clear(clear)]
+        return [] if self.window.failed else seen
+
+    def _clear(self, event: Event) -> list[Event]:
+        """Take *event* in, of which no fence is left."""
         self._folded.feed(event)
+        if self._unfenced.found:
+            self.window.broken = self.window.broken or "form"
         if isinstance(event, Finished):
             self._finished = event
             return []
-        return self.window.take(event)
+        return [] if self.window.failed else self.window.take(event)
 
     def end(self, attempt: Attempt) -> str | None:
         """Return what is wrong with the answer as a whole, and warn of it if it was seen.
@@ -146,14 +155,21 @@ async def _whole(attempt: Attempt, writing: Writing) -> tuple[Reply | None, str 
     (outcome,) = await attempt.ask([call])
     if not isinstance(outcome, Reply):
         return None, "failed"
-    broken = guards.whole(outcome)
+    broken = _broken(attempt, guards, outcome)
     defects = attempt.checks.defects(outcome)
     if broken != "form" or not defects or not attempt.affords(1):
         return outcome, broken
     again = objected(call.request, outcome, repair(defects))
     again = replace(again, step=f"{call.request.step}r")
     (mended,) = await attempt.ask([replace(call, request=again)])
-    return (mended, guards.whole(mended)) if isinstance(mended, Reply) else (None, "failed")
+    if not isinstance(mended, Reply):
+        return None, "failed"
+    return mended, _broken(attempt, guards, mended)
+
+
+def _broken(attempt: Attempt, guards: Guards, reply: Reply) -> str | None:
+    """Return what *reply* breaks; one that writes as the prompts do what marks off data is none."""
+    return "form" if attempt.fence.within(reply.text) else guards.whole(reply)
 
 
 async def _rejected(attempt: Attempt, writing: Writing, reply: Reply) -> str | None:
