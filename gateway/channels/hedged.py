@@ -9,7 +9,7 @@ import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
 from techniques.core.channel import Channel
-from techniques.core.errors import GatewayError
+from techniques.core.errors import GatewayError, UpstreamFailed
 from techniques.core.events import Event
 from techniques.core.groups import task_group
 from techniques.core.request import Request
@@ -73,10 +73,12 @@ class _Race:
         """Return the events of the call that won.
 
         Raises:
-            GatewayError: All calls failed; the first failure is raised.
+            GatewayError: All calls failed. The first failure of a provider is raised rather than
+                that of a call which this gateway did not let start.
         """
         if self._winner is None:
-            raise self._failures[0]
+            told = (error for error in self._failures if isinstance(error, UpstreamFailed))
+            raise next(told, self._failures[0])
         return receiver
 
     async def _call(self, scope: anyio.CancelScope) -> None:

@@ -8,7 +8,13 @@ import pytest
 
 from gateway.channels.hedged import HedgedChannel
 from techniques.core.channel import ask
-from techniques.core.errors import GatewayError, StreamBroken, UpstreamFailed
+from techniques.core.errors import (
+    CapReached,
+    DeadlinePassed,
+    GatewayError,
+    StreamBroken,
+    UpstreamFailed,
+)
 from techniques.core.events import Event
 from techniques.core.reply import replied, unfold
 from techniques.core.request import Request
@@ -135,6 +141,22 @@ async def test_when_both_fail_the_earlier_failure_is_raised() -> None:
         await ask(HedgedChannel(channel, after=5), QUESTION)
 
     assert (len(channel.asked), channel.open_calls) == (2, 0)
+
+
+@pytest.mark.parametrize("refusal", [CapReached("no call"), DeadlinePassed("late")])
+@pytest.mark.parametrize("seconds", [0, 1, 9])
+async def test_a_spare_that_may_not_start_does_not_hide_how_the_provider_failed(
+    refusal: GatewayError, seconds: float
+) -> None:
+    channel = answers([failing("down", 7), Line(refusal, after=seconds)])
+    with pytest.raises(UpstreamFailed, match="down"):
+        await ask(HedgedChannel(channel, after=5), QUESTION)
+
+
+async def test_where_none_may_start_the_first_refusal_is_raised() -> None:
+    channel = answers([Line(CapReached("first"), after=7), Line(DeadlinePassed("late"), after=9)])
+    with pytest.raises(CapReached, match="first"):
+        await ask(HedgedChannel(channel, after=5), QUESTION)
 
 
 async def test_a_winner_that_breaks_off_fails_the_whole() -> None:
