@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gateway.upstream.providers.openai_chat.failure import is_error, reported, unreadable
 from gateway.upstream.providers.openai_chat.mend import NEUTRAL, Choice
 from gateway.upstream.providers.openai_chat.payload import (
+    as_index,
     as_list,
     as_object,
     as_text,
@@ -65,7 +66,7 @@ class DecodedStream:
 
     def _chunk(self, chunk: JsonObject) -> Iterator[Event]:
         for choice in as_list(chunk.get("choices")):
-            if isinstance(choice, dict) and not choice.get("index"):
+            if isinstance(choice, dict) and not as_index(choice.get("index")):
                 if not self._begun:
                     self._begun = True
                     self._speech.answer_id = as_text(chunk.get("id"))

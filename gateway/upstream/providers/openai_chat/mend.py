@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from gateway.upstream.providers.openai_chat.failure import reported
-from gateway.upstream.providers.openai_chat.payload import as_list, as_object
+from gateway.upstream.providers.openai_chat.payload import as_index, as_list, as_object, as_text
 from techniques.core.events import FinishReason
 from techniques.core.json import Json, JsonObject
 
@@ -35,6 +35,31 @@ _FAILED = frozenset(
 
 
 @dataclass(slots=True)
+class _Call:
+    """What is known of one call: ``begun`` once it has arguments, ``whole`` if all in one piece."""
+
+    identity: str
+    name: str = ""
+    begun: bool = False
+    whole: bool = False
+
+    def take(self, identity: str, name: str, arguments: Json) -> None:
+        self.identity = self.identity or identity
+        self.name = self.name or name
+        if arguments and not self.begun:
+            self.begun, self.whole = True, _is_whole(arguments)
+
+    def ended_by(self, identity: str, name: str, arguments: Json) -> bool:
+        """Tell whether a piece with a *name* is of another call, as a name comes before arguments.
+
+        Some hosts give a call's name with each of its pieces.
+        """
+        if not name or not self.begun or (identity and identity == self.identity):
+            return False
+        return name != self.name or (self.whole and bool(arguments))
+
+
+@dataclass(slots=True)
 class Calls:
     """Which tool call each piece of a streamed choice belongs to.
 
@@ -42,21 +67,24 @@ class Calls:
     """
 
     _open: dict[int | None, int] = field(default_factory=dict)
-    _ids: list[str] = field(default_factory=list)
+    _calls: list[_Call] = field(default_factory=list)
+    _ids: dict[str, int] = field(default_factory=dict)
     _last: int = 0
 
     def place(self, call: JsonObject) -> int:
         """Return the number of the call, from 0, that *call* is a piece of."""
-        given, name = call.get("index"), call.get("id")
-        given = given if type(given) is int else None
-        identity = name if isinstance(name, str) else ""
-        named = bool(as_object(call.get("function")).get("name"))
-        found = self._known(given, identity, named=named)
+        given, function = as_index(call.get("index")), as_object(call.get("function"))
+        identity, name = as_text(call.get("id")), as_text(function.get("name"))
+        arguments = function.get("arguments")
+        found = self._known(given, identity, named=bool(name))
+        if found is not None and self._calls[found].ended_by(identity, name, arguments):
+            found = None
         if found is None:
-            found = len(self._ids)
-            self._ids.append(identity)
-        elif identity and not self._ids[found]:
-            self._ids[found] = identity
+            found = len(self._calls)
+            self._calls.append(_Call(identity))
+        self._calls[found].take(identity, name, arguments)
+        if identity:
+            self._ids.setdefault(self._calls[found].identity, found)
         if given is not None:
             self._open[given] = found
         self._last = found
@@ -65,11 +93,11 @@ class Calls:
     def _known(self, given: int | None, identity: str, *, named: bool) -> int | None:
         if given in self._open:
             found = self._open[given]
-            other = identity and self._ids[found] and identity != self._ids[found]
-            return None if other and named else found
-        if identity and identity in self._ids and (given is None or not named):
-            return self._ids.index(identity)
-        if given is None and not identity and self._ids:
+            known = self._calls[found].identity
+            return None if identity and known and identity != known and named else found
+        if identity in self._ids and (given is None or not named):
+            return self._ids[identity]
+        if given is None and not identity and self._calls:
             return self._last
         return None
 
@@ -92,11 +120,14 @@ class Choice:
         if not isinstance(choice.get("delta"), dict):
             choice["delta"] = as_object(choice.get("message"))
             changed = True
-        if type(choice.get("index")) is not int:
-            choice["index"] = 0
-            changed = True
+        changed |= _mend_index(choice)
         delta = choice["delta"]
-        for call in as_list(delta.get("tool_calls")):
+        pieces = delta.get("tool_calls")
+        calls = [piece for piece in as_list(pieces) if isinstance(piece, dict)]
+        if pieces is not None and pieces != calls:
+            delta["tool_calls"] = calls
+            changed = True
+        for call in calls:
             changed |= self._mend_piece(call)
         if function := as_object(delta.get("function_call")):
             self.called = "function_call"
@@ -112,9 +143,7 @@ class Choice:
         if changed:
             message.setdefault("role", "assistant")
             message["content"] = None
-        if type(choice.get("index")) is not int:
-            choice["index"] = 0
-            changed = True
+        changed |= _mend_index(choice)
         for call in as_list(message.get("tool_calls")):
             self.called = "tool_calls"
             changed |= mend_arguments(as_object(as_object(call).get("function")), whole=True)
@@ -136,9 +165,7 @@ class Choice:
         choice["finish_reason"] = reason
         return True
 
-    def _mend_piece(self, call: Json) -> bool:
-        if not isinstance(call, dict):
-            return False
+    def _mend_piece(self, call: JsonObject) -> bool:
         self.called = "tool_calls"
         place = self.calls.place(call)
         changed = mend_arguments(as_object(call.get("function")))
@@ -146,6 +173,25 @@ class Choice:
             call["index"] = place
             changed = True
         return changed
+
+
+def _mend_index(choice: JsonObject) -> bool:
+    """Make the index of a *choice* a number, in place; return whether that changed it."""
+    given = choice.get("index")
+    if type(given) is int:
+        return False
+    choice["index"] = as_index(given) or 0
+    return True
+
+
+def _is_whole(arguments: Json) -> bool:
+    """Tell whether *arguments* are all that a call can have."""
+    if not isinstance(arguments, str):
+        return True
+    try:
+        return isinstance(orjson.loads(arguments), dict)
+    except ValueError:
+        return False
 
 
 def mend_arguments(function: JsonObject, *, whole: bool = False) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import orjson
 
@@ -43,6 +44,15 @@ def as_list(value: Json) -> list[Json]:
 def as_text(value: Json) -> str:
     """Return *value* if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
+
+
+def as_index(value: Json) -> int | None:
+    """Return *value* if it is a whole number, also one that is written otherwise than as such."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if type(value) is int else None
 
 
 def usage_of(value: Json) -> Usage | None:

@@ -14,7 +14,7 @@ import orjson
 from gateway.upstream.providers.openai_chat.decode import finished, started
 from gateway.upstream.providers.openai_chat.failure import is_error, reported, unreadable
 from gateway.upstream.providers.openai_chat.mend import NEUTRAL, Choice
-from gateway.upstream.providers.openai_chat.payload import as_list, read, usage_of
+from gateway.upstream.providers.openai_chat.payload import as_index, as_list, read, usage_of
 from gateway.upstream.providers.openai_chat.plain import PlainChunks, plain
 from gateway.upstream.providers.openai_chat.whole import read_whole
 from gateway.upstream.sse import SseEvent, SseReader, parse
@@ -142,8 +142,8 @@ class RelayedStream:
             raise reported(chunk, usage_of(chunk.get("usage")) or self._usage)
         choices = [choice for choice in as_list(chunk.get("choices")) if isinstance(choice, dict)]
         for choice in choices:
-            index = choice.get("index")
-            mended |= self._choices[index if type(index) is int else 0].mend_delta(choice)
+            index = as_index(choice.get("index")) or 0
+            mended |= self._choices[index].mend_delta(choice)
             self._characters += _spoken(choice["delta"])
             self._speaking = True  # a client's clock to the first chunk counts the role's, too
         if choices and self._started is None:
