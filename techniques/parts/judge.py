@@ -62,20 +62,23 @@ def agreed(as_given: Side | None, swapped: Side | None) -> Side:
 
 
 def _plain_score(text: str) -> float | None:
-    found = _PLAIN.fullmatch(text.strip()) or _AFTER_COLON.search(text.strip())
+    bare = text.strip()
+    found = _PLAIN.fullmatch(bare) if len(bare) <= _LONGEST_SCORE else None
+    found = found or _AFTER_COLON.search(bare[-_LONGEST_SCORE:])
     if not found:
         return None
     score = float(found["score"])
     return score / 10 if score <= 10 else None
 
 
+_LONGEST_SCORE: Final = 80  # characters: a plain score is short, and no more is looked at
 _PLAIN = re.compile(
-    r"(?:(?:the\s+)?(?:final\s+|overall\s+)?(?:score|rating|grade)\s*(?:is|[:=])?\s*)?"
-    r"(?P<score>\d+(?:\.\d+)?)\s*(?:/\s*10|out\s+of\s+10)?\s*\.?",
+    r"(?:(?:the\s+)?(?:final\s+|overall\s+)?(?:score|rating|grade)(?:\s*(?:is|[:=]))?\s*)?"
+    r"(?P<score>\d+(?:\.\d+)?)(?:\s*(?:/\s*10|out\s+of\s+10))?\s*\.?",
     re.IGNORECASE,
 )
 _AFTER_COLON = re.compile(
-    r":\s*\**(?P<score>\d+(?:\.\d+)?)\**\s*(?:/\s*10|out\s+of\s+10)?\s*\.?$", re.IGNORECASE
+    r":\s*\**(?P<score>\d+(?:\.\d+)?)\**(?:\s*(?:/\s*10|out\s+of\s+10))?\s*\.?$", re.IGNORECASE
 )
 
 CHECKLIST: Final = {

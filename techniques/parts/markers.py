@@ -22,7 +22,7 @@ _INNER = re.compile(
 _HASHES = re.compile(r"^[ \t]*####[ \t]*(\S.*)$", re.MULTILINE)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
-_BLANKS = re.compile(r"[ \t]{4,}")
+_BLANKS = re.compile(r"\s{4,}")
 _RUNS = re.compile(r"([^\w\s])\1{4,}")
 _BOXES: Final = 8  # a text full of boxes that never close is no reason to search for ever
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n")
@@ -39,7 +39,12 @@ def ends(text: str) -> str:
     """
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
-    return _RUNS.sub(r"\1\1\1\1", _BLANKS.sub("   ", text))
+    return _RUNS.sub(r"\1\1\1\1", _BLANKS.sub(_squeezed, text))
+
+
+def _squeezed(blanks: re.Match[str]) -> str:
+    """Return what parts words, lines or paragraphs as *blanks* does: all kinds of them count."""
+    return ("   ", "\n", "\n\n")[min(blanks[0].count("\n"), 2)]
 
 
 def boxed(text: str) -> str | None:

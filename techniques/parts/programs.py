@@ -18,7 +18,8 @@ from techniques.core.task import Ran
 from techniques.parts.harness import harness
 
 PYTHON: Final = frozenset({"python", "python3", "py", "py3"})
-_FENCE = re.compile(r"[ \t]*(?P<mark>```+|~~~+)[ \t]*(?P<language>[\w+#.-]*)[^`\n]*$")
+_LANGUAGE = re.compile(r"[\w+#.-]*")
+_LEAST_MARKS: Final = 3  # what is less is no fence
 _LOOKS_LIKE_CODE = re.compile(
     r"""^(?:(?:async[ \t]+)?def\b|class\b|import\b|from[ \t]+[\w.]+[ \t]+import\b
        |[A-Za-z_]\w*[ \t]*=)""",
@@ -119,16 +120,30 @@ def blocks(text: str) -> Iterator[Block]:
     """Cut *text* at its fences and yield the pieces; one that nothing closes goes on to the end."""
     mark, language, lines = "", "", list[str]()
     for line in text.splitlines(keepends=True):
-        fence = _FENCE.match(line)
-        if fence and not mark:
+        opened = None if mark else _opened(line)
+        if opened:
             yield Block("".join(lines), fenced=False)
-            mark, language, lines = fence["mark"], fence["language"], []
+            (mark, language), lines = opened, []
         elif mark and line.strip().startswith(mark) and not line.strip().strip(mark[0]):
             yield Block("".join(lines), fenced=True, language=language)
             mark, lines = "", []
         else:
             lines.append(line)
     yield Block("".join(lines), fenced=bool(mark), language=language)
+
+
+def _opened(line: str) -> tuple[str, str] | None:
+    """Return the mark and the language of the fence that *line* opens, None if it opens none.
+
+    By steps and not by one pattern: a line may be of any length.
+    """
+    bare = line.lstrip(" \t")
+    rest = bare.lstrip(bare[:1])
+    mark = bare[: len(bare) - len(rest)]
+    if len(mark) < _LEAST_MARKS or mark[0] not in "`~" or "`" in rest:
+        return None
+    language = _LANGUAGE.match(rest.lstrip(" \t"))
+    return mark, language[0] if language else ""
 
 
 def _examples(text: str) -> str:
