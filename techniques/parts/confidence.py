@@ -14,6 +14,14 @@ from techniques.core.channel import Member
 from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.reply import Reply
 from techniques.core.request import Message, Request, Sampling, Text, ThinkingWish, ToolChoice
+from techniques.parts.asked_lines import (
+    BLANKS,
+    COLONS,
+    MARKUP,
+    after_words,
+    asked_lines,
+    bare,
+)
 from techniques.parts.cue import cue_line
 from techniques.parts.transcript import answer_shown
 
@@ -29,14 +37,26 @@ CHECK: Final = """\
 Is your answer right? Reply with one digit and nothing else: 1 if it is right, 0 if it is not."""
 """What asks for the probability of being right, after the answer."""
 
-_STATED = re.compile(
-    r"(?:(?:my|the)\s+)?confidence[ \t*_`]*[:=][ \t*_`]*(?P<percent>\d{1,3})(?:\.\d+)?"
-    r"[ \t]*(?:%|/[ \t]*100|percent)?",
+_PERCENT = re.compile(
+    r"""(?:(?:about|around|approximately|roughly|only)[ \t]+|[~\u2248])?
+        (?P<number>\d{1,3}(?:[.,]\d{1,9})?)
+        (?P<unit>[ \t]*(?:%|percent|/[ \t]*100|out[ \t]+of[ \t]+100))?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_IN_WORDS = re.compile(
+    r"(?:(?:very|extremely|fairly|quite|pretty|rather|moderately)[ \t]+)?"
+    r"(?:high|low|medium|moderate|strong|weak|certain|sure|uncertain|unsure|n/a|none|unknown)",
     re.IGNORECASE,
 )
-_EDGES: Final = " \t>*_#`-."
+_REMARK = re.compile(r"[ \t]*\([^()]*\)$")
+_LABELS: Final = [
+    (*whose, "confidence", *what)
+    for whose in ((), ("my",), ("the",))
+    for what in (("level",), ("score",), ("rating",), ())
+]
+_ENDS: Final = f"{BLANKS}{MARKUP}."
 _LONGEST: Final = 80  # characters of such a line: what is longer says something else as well
-_LOOKED_AT: Final = 2  # last lines: some models state their answer after it
+_OTHERS: Final = 1  # lines that may stand after it: some models state their answer there
 
 
 def telling(request: Request, member: Member) -> Request:
@@ -65,18 +85,37 @@ def spoken(reply: Reply) -> tuple[Reply, float | None]:
     last = reply.parts[places[-1]] if places else None
     if not isinstance(last, Text):
         return reply, None
-    lines = last.text.rstrip().split("\n")
-    written = [place for place, line in enumerate(lines) if line.strip()]
-    for place in reversed(written[-_LOOKED_AT:]):
-        line = lines[place].strip(_EDGES)
-        found = _STATED.fullmatch(line) if len(line) <= _LONGEST else None
-        if found:
-            around = "\n".join(lines[:place]).rstrip(), "\n".join(lines[place + 1 :]).strip()
-            text = replace(last, text="\n\n".join(text for text in around if text))
-            parts = (*reply.parts[: places[-1]], text, *reply.parts[places[-1] + 1 :])
-            percent = int(found["percent"])
-            return replace(reply, parts=parts), percent / 100 if percent <= 100 else None
-    return reply, None
+    found = asked_lines(last.text, _stated, _OTHERS)
+    if found is None:
+        return reply, None
+    sure = next((value for value in reversed(found.told) if 0 <= value <= 1), None)
+    left = "\n\n".join(text for text in (found.before, found.after) if text)
+    if sure is None and not left:
+        return reply, None
+    parts = (*reply.parts[: places[-1]], replace(last, text=left), *reply.parts[places[-1] + 1 :])
+    return replace(reply, parts=parts), sure
+
+
+def _stated(line: str) -> float | None:
+    """Return the confidence, 0 to 1, that *line* states; -1 if it does so without a number of use.
+
+    None if it is no such line.
+    """
+    line = line.strip(BLANKS)
+    start, _ = bare(line) if len(line) <= _LONGEST else ("", "")
+    told = next(
+        (rest for words in _LABELS if (rest := after_words(start, *words)) is not None), ""
+    ).lstrip(f"{BLANKS}{MARKUP}")
+    if told[:1] not in {*COLONS, "="}:
+        return None
+    value = _REMARK.sub("", told[1:].strip(_ENDS)).strip(_ENDS)
+    percent = _PERCENT.fullmatch(value)
+    if percent is None:
+        return -1 if _IN_WORDS.fullmatch(value) else None
+    number = float(percent["number"].replace(",", "."))
+    fraction = not percent["number"].isdecimal() and number <= 1 and not percent["unit"]
+    sure = number if fraction else number / 100
+    return sure if sure <= 1 else -1
 
 
 def check_request(request: Request, reply: Reply, member: Member, step: str) -> Request:

@@ -9,6 +9,15 @@ from typing import Final
 from techniques.core.reply import Reply
 from techniques.core.request import Message, Request, Text
 from techniques.parts.answers import Expected
+from techniques.parts.asked_lines import (
+    BLANKS,
+    COLONS,
+    MARKUP,
+    Found,
+    after_words,
+    asked_lines,
+    bare,
+)
 from techniques.parts.keys import keyed, plain
 from techniques.parts.markers import CUE_LABEL
 
@@ -21,8 +30,8 @@ _WANTED: Final = {
 _CUE: Final = (
     "\n\nWhen you are done, end with one line of the form `{label} ...` that gives {wanted}."
 )
-_MARKUP: Final = "*_`"
-_LEAD: Final = " \t>*_#`-"
+_OTHERS: Final = 3  # lines that may stand after the one that was asked for
+_LONGEST: Final = 200  # characters: where words begin and end is looked at in no longer value
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +75,8 @@ def cued(request: Request, text: str) -> Request:
 
 def cue_line(text: str) -> int | None:
     """Return where the line that was asked for starts in *text*, None if there is none."""
-    line = text.rstrip().rpartition("\n")[2]
-    return None if _stated(line) is None else len(text.rstrip()) - len(line)
+    found = asked_lines(text, _stated, _OTHERS)
+    return found.start if found else None
 
 
 def uncued(reply: Reply) -> Reply:
@@ -80,34 +89,56 @@ def uncued(reply: Reply) -> Reply:
         return reply
     part = reply.parts[places[-1]]
     assert isinstance(part, Text)
-    line = part.text.rstrip().rpartition("\n")[2]
-    value = _stated(line)
-    if value is None:
+    found = asked_lines(part.text, _stated, _OTHERS)
+    if found is None:
         return reply
-    before = part.text.rstrip().removesuffix(line).rstrip()
     parts = list(reply.parts)
-    parts[places[-1]] = replace(part, text=_without(before, value))
+    parts[places[-1]] = replace(part, text=_without(found))
     return replace(reply, parts=tuple(parts))
 
 
 def _stated(line: str) -> str | None:
-    """Return what *line* gives as the final answer, None if it is no such line.
-
-    By steps and not by one pattern: a model may write any number of blanks.
-    """
-    label = CUE_LABEL[:-1]
-    bare = line.lstrip(_LEAD)
-    if bare[: len(label)].casefold() != label.casefold():
+    """Return what *line* gives as the final answer, None if it is no such line."""
+    start, marks = bare(line)
+    rest = after_words(start, *CUE_LABEL[:-1].casefold().split())
+    if rest is None:
         return None
-    rest = bare[len(label) :].lstrip(_MARKUP)
-    if not rest.startswith(":"):
-        return None
-    return rest[1:].lstrip(_MARKUP).strip(" \t").rstrip(f" \t{_MARKUP}")
+    colon = rest.strip(BLANKS).lstrip(MARKUP)
+    open_marks = "" if len(colon) < len(rest.strip(BLANKS)) else marks
+    colon = colon.lstrip(BLANKS)
+    return _value(colon[1:], open_marks) if colon[:1] in COLONS else None
 
 
-def _without(before: str, value: str) -> str:
-    if not before:
-        return value
-    wanted = plain(value)
-    given = wanted and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", plain(before))
-    return before if given or not value else f"{before}\n\n{value}"
+def _value(text: str, marks: str) -> str:
+    """Return the answer that *text* gives; the *marks* that are open are closed in it."""
+    value = text.lstrip(MARKUP)
+    if len(value) < len(text) and (marks or value[:1] in BLANKS):
+        marks = ""
+    else:
+        value = text
+    value = value.strip(BLANKS)
+    end = len(value.rstrip(MARKUP))
+    if not value[:end] or value[end - 1] in BLANKS:
+        return value[:end].rstrip(BLANKS)
+    value = value[: max(end, len(value) - len(marks))]
+    for mark in ("**", "*", "`"):
+        within = value[len(mark) : -len(mark)]
+        if within and value == f"{mark}{within}{mark}" and mark not in within:
+            return within
+    return value
+
+
+def _without(found: Found[str]) -> str:
+    """Return the text around the line, and what it gives if nothing before it does."""
+    given = plain(found.before)
+    values = [value for value in dict.fromkeys(found.told) if value]
+    told = "\n".join(value for value in values if not _gives(given, plain(value)))
+    below = found.after if values or not _gives(given, plain(found.after)) else ""
+    return "\n\n".join(text for text in (found.before, told, below) if text)
+
+
+def _gives(text: str, wanted: str) -> bool:
+    """Tell whether *wanted* stands in *text*, both in plain form, as whole words."""
+    if not wanted or len(wanted) > _LONGEST:
+        return bool(wanted) and wanted in text
+    return bool(re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", text))

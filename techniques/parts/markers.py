@@ -12,12 +12,12 @@ _MARKER = re.compile(
     r"""^[\s>*_#-]*
         (?:(?:so|thus|hence|therefore|and),?\s+)?
         (?:(?:my|the)\s+)?(?:(?:final|correct|right|best)\s+)?(?:answer|result|solution)[*_]*
-        (?:\s+(?:to\s+[^.:]{1,60}?\s+)?(?:is|would\s+be|equals)\b\s*:?|\s*[:=])[*_]*\s*
+        (?:\s+(?:to\s+[^.:]{1,60}?\s+)?(?:is|would\s+be|equals)\b\s*:?|\s*[:=\uff1a])[*_]*\s*
         (?P<value>\S.*?)\s*$""",
     re.IGNORECASE | re.VERBOSE,
 )
 _INNER = re.compile(
-    r"\b(?:final\s+answer|answer)\s*(?:is|:|=)\s*(?P<value>[^\n]+?)\s*$", re.IGNORECASE
+    r"\b(?:final\s+answer|answer)\s*(?:is|[:=\uff1a])\s*(?P<value>[^\n]+?)\s*$", re.IGNORECASE
 )
 _HASHES = re.compile(r"^[ \t]*####[ \t]*(\S.*)$", re.MULTILINE)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")

@@ -51,7 +51,7 @@ async def passed(program: str, statements: str = "", examples: str = "") -> floa
         ("~~~Python\na = 1\n~~~", ("a = 1\n",)),
         ("\t```` py title=a\r\na = 1\r\n````\r\n", ("a = 1\r\n",)),
         ("```a = 1``` is no fence", ()),
-        ("~~~py `x`\na is no program\n~~~", ()),
+        ("~~~py `x`\na is no program", ()),
         ("``py\na is no program\n``", ()),
         ("```python\na = 1", ("a = 1",)),
         ("```javascript\nlet a = 1\n```", ()),
