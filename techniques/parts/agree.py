@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
@@ -13,7 +13,7 @@ from techniques.core.reply import Reply
 from techniques.parts.answers import Expected
 from techniques.parts.candidates import Candidate
 from techniques.parts.confidence import tokens_of
-from techniques.parts.decisions import agreement, alike, names_of
+from techniques.parts.decisions import agreement, decisions, fields, names_of
 from techniques.parts.keys import TEXT, keyed
 from techniques.parts.stopping import Lead
 
@@ -169,20 +169,14 @@ def medoid(candidates: Sequence[Candidate], parameters: Mapping[str, Json]) -> C
 
     A real candidate: fields of several are never put together to one.
     """
-
-    def likeness(one: Candidate, other: Candidate) -> float:
-        return agreement(one.reply.tool_calls, other.reply.tool_calls, parameters)
-
-    return _central(candidates, likeness)
+    said = fields([candidate.reply.tool_calls for candidate in candidates], parameters)
+    return _central(candidates, said)
 
 
 def closest(candidates: Sequence[Candidate], schema: Json) -> Candidate:
     """Return the candidate whose JSON agrees most, field by field, with the others'."""
-
-    def likeness(one: Candidate, other: Candidate) -> float:
-        return alike(one.reply.text, other.reply.text, schema)
-
-    return _central(candidates, likeness)
+    said = decisions([candidate.reply.text for candidate in candidates], schema)
+    return _central(candidates, said)
 
 
 def unanimous(candidates: Sequence[Candidate]) -> bool:
@@ -224,16 +218,17 @@ def labelled(candidates: Sequence[Candidate], labels: Mapping[int, int]) -> list
     ]
 
 
-def _central(
-    candidates: Sequence[Candidate], likeness: Callable[[Candidate, Candidate], float]
-) -> Candidate:
-    """Return the candidate that is most like all of them, itself too, each by its weight."""
+def _central(candidates: Sequence[Candidate], said: Sequence[Mapping[str, Json]]) -> Candidate:
+    """Return the candidate that *said* what is most like all, itself too, each by its weight."""
 
-    def place(candidate: Candidate) -> tuple[float, int]:
-        like = (other.weight * likeness(candidate, other) for other in candidates)
-        return round(sum(like), _DIGITS), -candidate.place
+    def place(at: int) -> tuple[float, int]:
+        like = (
+            other.weight * agreement(said[at], theirs)
+            for other, theirs in zip(candidates, said, strict=True)
+        )
+        return round(sum(like), _DIGITS), -candidates[at].place
 
-    return max(candidates, key=place)
+    return candidates[max(range(len(candidates)), key=place)]
 
 
 def _standing(group: Sequence[Candidate]) -> tuple[float, int]:

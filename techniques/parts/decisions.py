@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Final
 
 import orjson
@@ -14,6 +15,8 @@ from techniques.core.request import ToolCall
 
 _DEEPEST: Final = 64
 _LONGEST_CHOICE: Final = 64  # characters; a longer string is prose
+_MOST_READ: Final = 100_000  # characters that are compared by what they say, not as written
+_CALL: Final = 40  # characters that to read a call takes as long as, whatever it says
 _PROSE_NAMES: Final = frozenset(
     {
         "analysis", "comment", "comments", "description", "details", "explanation", "justification",
@@ -73,23 +76,43 @@ def names_of(calls: Sequence[ToolCall]) -> tuple[str, ...]:
 
 
 def actions(calls: Sequence[ToolCall], parameters: Mapping[str, Json]) -> str:
-    """Return the key of what *calls* do, whatever their order and spelling."""
+    """Return the key of what *calls* do, whatever their order and spelling.
+
+    Of very many or very long ones it is what they say, as it is written.
+    """
+    if _size(calls) > _MOST_READ:
+        return _written(calls)
     done = ((call.name, canonical_arguments(call, parameters.get(call.name))) for call in calls)
     return ";".join(sorted(f"{name}({spelled(arguments)})" for name, arguments in done))
 
 
-def agreement(
-    one: Sequence[ToolCall], other: Sequence[ToolCall], parameters: Mapping[str, Json]
-) -> float:
+def fields(
+    several: Sequence[Sequence[ToolCall]], parameters: Mapping[str, Json]
+) -> list[Mapping[str, Json]]:
+    """Return what each of *several* answers' calls say, field by field; see ``agreement``.
+
+    Where they are too long to be taken apart, each is one field.
+    """
+    if sum(map(_size, several)) > _MOST_READ:
+        return [{"": _written(calls)} for calls in several]
+    return [dict(_fields(calls, parameters)) for calls in several]
+
+
+def decisions(texts: Sequence[str], schema: Json) -> list[Mapping[str, Json]]:
+    """Return the decisions in each of the JSON *texts* by their paths; see ``agreement``.
+
+    Where they are too long to be taken apart, each is one decision.
+    """
+    if sum(map(len, texts)) > _MOST_READ:
+        return [{"": text.strip()} for text in texts]
+    return [_decisions(text, schema) for text in texts]
+
+
+def agreement(one: Mapping[str, Json], other: Mapping[str, Json]) -> float:
     """Return which share, 0 to 1, of the fields of *one* and *other* have the same value."""
-    mine, theirs = (dict(_fields(calls, parameters)) for calls in (one, other))
-    return _share(mine, theirs)
-
-
-def alike(one: str, other: str, schema: Json) -> float:
-    """Return which share, 0 to 1, of the decisions in two JSON texts is the same."""
-    mine, theirs = (_decisions(text, schema) for text in (one, other))
-    return _share(mine, theirs)
+    same = len(one.items() & other.items())
+    paths = len(one.keys() | other.keys())
+    return same / paths if paths else 1.0
 
 
 def decision(value: Json, schema: Json) -> str | None:
@@ -98,10 +121,15 @@ def decision(value: Json, schema: Json) -> str | None:
     return spelled(dict(kept)) if kept else None
 
 
-def _share(mine: Mapping[str, Json], theirs: Mapping[str, Json]) -> float:
-    paths = mine.keys() | theirs.keys()
-    same = sum(path in mine and path in theirs and mine[path] == theirs[path] for path in paths)
-    return same / len(paths) if paths else 1.0
+def _written(calls: Sequence[ToolCall]) -> str:
+    """Return what stands for *calls*, whatever their order, as they are written."""
+    written = sorted((call.name, call.arguments) for call in calls)
+    return f"sha256:{sha256(repr(written).encode()).hexdigest()}"
+
+
+def _size(calls: Sequence[ToolCall]) -> int:
+    """Return about how many characters there are to read in *calls*."""
+    return sum(_CALL + len(call.arguments) for call in calls)
 
 
 def _decisions(text: str, schema: Json) -> dict[str, Json]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import Final
 
 from techniques.core.reply import Reply
@@ -19,6 +20,7 @@ TEXT: Final = "text|"
 _EXACT: Final = frozenset({"letter", "number", "yes_no"})
 """Kinds of which an answer without a key has no vote. One of a few words may say them at length."""
 _SHORT_WORDS: Final = 12
+_WORDED: Final = 40_000  # characters; to read each word of a longer text takes too long
 _LETTER_LENGTH: Final = 40  # characters; who gives only a letter needs no more
 
 
@@ -31,7 +33,9 @@ def key_of(reply: Reply, expected: Expected) -> str | None:
         return f"{'short' if expected.text == 'prose' else expected.text}|{found}"
     if expected.text in _EXACT or abstains(reply.text):
         return None
-    return f"code|{reply.text.strip()}" if expected.text == "code" else TEXT + plain(reply.text)
+    if expected.text == "code":
+        return f"code|{reply.text.strip()}"
+    return TEXT + (plain(reply.text) if len(reply.text) <= _WORDED else _digest(reply.text))
 
 
 def keyed(kind: AnswerKind) -> bool:
@@ -97,6 +101,12 @@ def plain(text: str) -> str:
     bare = _PUNCTUATION.sub(" ", _DATE.sub(_padded, text.casefold()))
     words = [NUMBER_WORDS.get(word, word) for word in bare.split()]
     return " ".join([word for word in words if word not in _ARTICLES] or words)
+
+
+def _digest(text: str) -> str:
+    """Return what stands for a very long *text*: the same for the same words, white space aside."""
+    words = " ".join(text.split())
+    return f"sha256:{sha256(words.encode(errors='surrogatepass')).hexdigest()}"
 
 
 def _padded(date: re.Match[str]) -> str:

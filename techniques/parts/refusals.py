@@ -8,6 +8,8 @@ from typing import Final
 from techniques.core.reply import Reply
 
 _MOST_WORDS: Final = 120  # a longer text that begins like a refusal goes on to answer
+_FEW_WORDS: Final = 12
+_HEAD: Final = 600  # characters; what begins later is no beginning
 
 _REFUSES = re.compile(
     r"""^\W*(?:(?:i\s?['\u2019]?a?m|we\s?['\u2019]?a?re)\s+(?:really\s+|very\s+|so\s+)?sorry\W+(?:but\s+)?
@@ -36,9 +38,18 @@ def refuses(reply: Reply) -> bool:
     if reply.refusal or reply.finish_reason == "refusal":
         return True
     text = reply.text
-    return len(text.split()) <= _MOST_WORDS and bool(_REFUSES.match(text)) and not reply.tool_calls
+    if reply.tool_calls or _longer(text, _MOST_WORDS):
+        return False
+    return bool(_REFUSES.match(text.lstrip()[:_HEAD]))
 
 
 def abstains(text: str) -> bool:
     """Tell whether *text*, being short, says no more than that it has no answer."""
-    return len(text.split()) <= 12 and bool(_NOTHING_SAID.search(text))
+    if _longer(text, _FEW_WORDS):
+        return False
+    return bool(_NOTHING_SAID.search(" ".join(text.split())[:_HEAD]))
+
+
+def _longer(text: str, words: int) -> bool:
+    """Tell whether *text* has more than so many *words*, and read no further than that."""
+    return len(text.split(None, words)) > words

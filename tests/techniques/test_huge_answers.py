@@ -1,0 +1,98 @@
+"""An answer of megabytes keeps nobody waiting: what would take long to read is taken as it stands.
+
+Everything here runs between two events of all other calls, so that the bound is on the time of the
+thread. It is several times what the work needs, and a fraction of what it needed to be read whole.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from techniques.core.reply import Reply, replied
+from techniques.core.request import ToolCall
+from techniques.parts.agree import closest, elect, medoid
+from techniques.parts.answers import expect
+from techniques.parts.candidates import Candidate
+from techniques.parts.keys import key_of
+from techniques.parts.refusals import refuses
+from tests.techniques.scene import asks
+
+LENGTH: Final = 2_000_000
+SECONDS: Final = 0.4
+PROSE: Final = expect(asks("Explain why cats sleep."))
+HUGE: Final = {
+    "prose": "Cats sleep 12 hours, says the_book of `fooBar` (Smith, 2020); see https://a.b/c. ",
+    "words": "a ",
+    "lines": "a\n",
+    "one word": "x",
+    "one sign": "!",
+    "blanks": " ",
+    "empty lines": "\n",
+    "dashes": "- ",
+}
+
+texts = pytest.mark.parametrize(
+    "text", [part * (LENGTH // len(part)) + "x" for part in HUGE.values()], ids=HUGE
+)
+
+
+@contextmanager
+def soon(seconds: float = SECONDS) -> Iterator[None]:
+    began = time.thread_time()
+    yield
+    assert time.thread_time() - began < seconds
+
+
+@texts
+def test_the_key_of_a_huge_text_is_found_soon(text: str) -> None:
+    with soon():
+        key = key_of(replied(text), PROSE)
+    assert key == key_of(replied(f"{text}\n"), PROSE)
+    assert key != key_of(replied(f"{text} y"), PROSE)
+
+
+@texts
+def test_whether_a_huge_text_declines_is_told_soon(text: str) -> None:
+    with soon():
+        assert not refuses(replied(text))
+
+
+def test_a_refusal_is_one_whatever_blanks_are_before_and_in_it() -> None:
+    assert refuses(replied(" \n" * LENGTH + "I cannot help with that."))
+    assert key_of(replied("Hard" + " " * LENGTH + "to say."), PROSE) is None
+
+
+def acting(count: int, fields: int, salt: int) -> Reply:
+    spelt = [{f"f{i}": i * salt + place + salt for i in range(fields)} for place in range(count)]
+    made = tuple(ToolCall("", "book", json.dumps(arguments)) for arguments in spelt)
+    return replace(replied(""), parts=made)
+
+
+def voting(replies: Sequence[Reply]) -> list[Candidate]:
+    return [Candidate(place, one, key_of(one, PROSE)) for place, one in enumerate(replies)]
+
+
+@pytest.mark.parametrize(("count", "fields"), [(10_000, 1), (1, 100_000), (300, 5), (1, 1_500)])
+def test_whose_calls_agree_most_is_found_soon(count: int, fields: int) -> None:
+    replies = [acting(count, fields, salt) for salt in range(5)]
+    with soon():
+        voters = voting(replies)
+    with soon():
+        elect(voters, PROSE)
+    with soon():
+        assert medoid([*voters, replace(voters[2], place=9)], {}).place == 2
+
+
+@pytest.mark.parametrize("fields", [400, 1_400, 8_000, 100_000])
+def test_whose_json_agrees_most_is_found_soon(fields: int) -> None:
+    spelt = [json.dumps({f"f{i}": i * n for i in range(fields)}) for n in range(5)]
+    voters = [Candidate(place, replied(text)) for place, text in enumerate(spelt)]
+    with soon():
+        assert closest([*voters, replace(voters[2], place=9)], None).place == 2
