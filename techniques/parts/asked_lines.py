@@ -50,7 +50,7 @@ def asked_lines(text: str, read: Callable[[str], Told | None], others: int) -> F
     first, kept, fenced = len(lines), 0, False
     for place in range(len(lines) - 1, -1, -1):
         line = lines[place]
-        value = None if fenced else read(line)
+        value = None if fenced or line.isspace() else read(line)
         if value is not None:
             told.append(value)
             first, kept = place, len(after)
