@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from techniques.core.json import Json
@@ -13,6 +14,7 @@ from techniques.parts.critique import SEVERITIES, Finding, Severity
 from techniques.parts.decisions import read_json
 
 _ALIKE: Final = 0.8
+_MOST_LOADED: Final = 1_000_000  # characters of JSON
 _REPLACEABLE: Final = frozenset({"prose", "short", "code"})
 
 
@@ -29,11 +31,12 @@ def worth_mending(
     Left out are those about what *text* does not say, those that would change nothing, those made
     *earlier* or twice, and those below *floor*.
     """
+    there = _places(text, kind)
     kept: list[Finding] = []
     for finding in sorted(findings, key=lambda one: -SEVERITIES.index(one.severity)):
         grave = SEVERITIES.index(finding.severity) >= SEVERITIES.index(floor)
         seen = any(_same(finding, other) for other in (*earlier, *kept))
-        if grave and not seen and _is_there(finding, text, kind):
+        if grave and not seen and there(finding):
             kept.append(finding)
     return kept
 
@@ -48,13 +51,29 @@ def patched(text: str, findings: Sequence[Finding], kind: AnswerKind) -> str | N
     return _passages(text, findings) if kind in _REPLACEABLE else None
 
 
-def _is_there(finding: Finding, text: str, kind: AnswerKind) -> bool:
-    if kind == "json":
-        return _document(text, [finding]) is not None
+def _places(text: str, kind: AnswerKind) -> Callable[[Finding], bool]:
+    """Return what tells whether a finding is about *text*, which is read only once."""
+    if kind != "json":
+        return partial(_is_quoted, _spaced(text))
+    try:
+        return partial(_is_pointed_to, _loaded(text))
+    except ValueError:
+        return lambda _: False
+
+
+def _is_quoted(text: str, finding: Finding) -> bool:
     if finding.kind == "missing":
         return True
     quote = _spaced(finding.quote)
-    return quote not in {"", _spaced(finding.fix)} and quote in _spaced(text)
+    return quote not in {"", _spaced(finding.fix)} and quote in text
+
+
+def _is_pointed_to(document: Json, finding: Finding) -> bool:
+    try:
+        _place(document, finding)
+    except LookupError:
+        return False
+    return True
 
 
 def _passages(text: str, findings: Sequence[Finding]) -> str | None:
@@ -72,8 +91,7 @@ def _document(text: str, findings: Sequence[Finding]) -> str | None:
     Source: RFC 6901 (pointers); RFC 6902, sections 4.1 and 4.3 (``add`` and ``replace``).
     """
     try:
-        read_json(text)
-        value = json.loads(text)  # not what was read: this one keeps integers of any length
+        value = _loaded(text)
         for finding in findings:
             _put(value, finding)
     except (ValueError, LookupError):
@@ -81,8 +99,35 @@ def _document(text: str, findings: Sequence[Finding]) -> str | None:
     return json.dumps(value, ensure_ascii=False, indent=2 if "\n" in text.strip() else None)
 
 
+def _loaded(text: str) -> Json:
+    """Return the JSON value of *text*.
+
+    Raises:
+        ValueError: It has none, or one that is too long to be mended.
+    """
+    if len(text) > _MOST_LOADED:
+        raise ValueError("The answer is too long to be mended.")
+    read_json(text)
+    return json.loads(text)  # not what was read: this one keeps integers of any length
+
+
 def _put(document: Json, finding: Finding) -> None:
     """Change *document* as *finding* says.
+
+    Raises:
+        LookupError: It points to nowhere; or to what is not there, and does not call it missing.
+    """
+    place, at = _place(document, finding)
+    if finding.kind == "missing" and isinstance(place, list):
+        place.append(_value(finding.fix, None))
+    elif finding.kind == "missing" and at not in place:
+        place[at] = _value(finding.fix, None)
+    else:
+        place[at] = _value(finding.fix, place[at])
+
+
+def _place(document: Json, finding: Finding) -> tuple[Json, Json]:
+    """Return which object or array of *document*, and where in it, *finding* is about.
 
     Raises:
         LookupError: It points to nowhere; or to what is not there, and does not call it missing.
@@ -92,12 +137,9 @@ def _put(document: Json, finding: Finding) -> None:
     for step in way:
         place = place[_index(place, step)]
     at = _index(place, last)
-    if finding.kind == "missing" and isinstance(place, list):
-        place.append(_value(finding.fix, None))
-    elif finding.kind == "missing" and at not in place:
-        place[at] = _value(finding.fix, None)
-    else:
-        place[at] = _value(finding.fix, place[at])
+    if finding.kind != "missing":
+        _ = place[at]
+    return place, at
 
 
 def _steps(pointer: str) -> list[str]:

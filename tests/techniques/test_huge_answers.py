@@ -20,7 +20,10 @@ from techniques.core.request import ToolCall
 from techniques.parts.agree import closest, elect, medoid
 from techniques.parts.answers import expect
 from techniques.parts.candidates import Candidate
+from techniques.parts.critique import Finding
 from techniques.parts.keys import key_of
+from techniques.parts.mending import worth_mending
+from techniques.parts.novelty import Known
 from techniques.parts.refusals import refuses
 from tests.techniques.scene import asks
 
@@ -96,3 +99,23 @@ def test_whose_json_agrees_most_is_found_soon(fields: int) -> None:
     voters = [Candidate(place, replied(text)) for place, text in enumerate(spelt)]
     with soon():
         assert closest([*voters, replace(voters[2], place=9)], None).place == 2
+
+
+@texts
+def test_what_is_new_in_a_huge_text_is_told_soon(text: str) -> None:
+    with soon(3 * SECONDS):
+        Known((text[:500_000],)).beyond(text[:90_000])
+    with soon():
+        assert Known((text,)).beyond("It is 11 km deep.") == []
+        assert Known(("It is deep.",)).beyond(text) == []
+    assert Known(("x" * 500_000,)).beyond("It is 11 km deep.") == ["11"]
+
+
+def test_findings_about_a_huge_answer_are_sorted_out_soon() -> None:
+    said = [Finding(f"is {n}", "wrong", f"was {n}", "major") for n in range(20)]
+    fields = [Finding(f"/f{n}", "wrong", f"{n + 1}", "major") for n in range(20)]
+    spelt = json.dumps({f"f{n}": n for n in range(20_000)})
+    with soon():
+        assert len(worth_mending(fields, spelt, "json")) == 20
+    with soon():
+        assert worth_mending(said, "a " * 500_000, "prose") == []
