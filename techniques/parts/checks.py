@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal, TypeAlias
 
 import jsonschema_rs
@@ -23,6 +23,8 @@ was cut off or is invalid may be better than none, this never is.
 """
 
 _MOST_DEFECTS: Final = 5
+_LISTED: Final = 20_000  # characters; to list all that is wrong with more takes too long
+_LONGEST_TOLD: Final = 400  # characters of what is said of a defect
 
 
 class Checks:
@@ -93,7 +95,9 @@ class Checks:
             return [f"The arguments of {call.name!r} are no JSON."]
         if not isinstance(arguments, dict):
             return [f"The arguments of {call.name!r} are no JSON object."]
-        return _breaches(self._tools[call.name], arguments, f"arguments of {call.name!r}")
+        return _breaches(
+            self._tools[call.name], arguments, f"arguments of {call.name!r}", len(call.arguments)
+        )
 
     def _text_defects(self, text: str) -> list[str]:
         try:
@@ -102,7 +106,7 @@ class Checks:
             return ["The answer is no JSON."]
         if self._format and self._format.kind == "json_object" and not isinstance(value, dict):
             return ["The answer is no JSON object."]
-        return _breaches(self._schema, value, "answer")
+        return _breaches(self._schema, value, "answer", len(text))
 
 
 def must_keep_form(checks: Checks, reply: Reply) -> None:
@@ -137,13 +141,29 @@ def _fetch_nothing(uri: str) -> Json:
     raise ValueError(f"{uri!r} lies outside the schema.")
 
 
-def _breaches(validator: jsonschema_rs.Validator | None, value: Json, where: str) -> list[str]:
+def _breaches(
+    validator: jsonschema_rs.Validator | None, value: Json, where: str, length: int
+) -> list[str]:
+    """Return what *value*, spelt in *length* characters, breaks; of a long one the first only."""
     if validator is None:
         return []
     found = []
-    for error in validator.iter_errors(value):
+    for error in _errors(validator, value, length):
         path = "/".join(map(str, error.instance_path))
-        found.append(f"In the {where}{' at ' + path if path else ''}: {error.message}")
+        told = error.message[:_LONGEST_TOLD]
+        found.append(f"In the {where}{' at ' + path if path else ''}: {told}")
         if len(found) == _MOST_DEFECTS:
             break
     return found
+
+
+def _errors(
+    validator: jsonschema_rs.Validator, value: Json, length: int
+) -> Iterable[jsonschema_rs.ValidationError]:
+    if length <= _LISTED:
+        return validator.iter_errors(value)
+    try:
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as error:
+        return [error]
+    return []

@@ -16,10 +16,11 @@ from typing import Final
 import pytest
 
 from techniques.core.reply import Reply, replied
-from techniques.core.request import ToolCall
+from techniques.core.request import ResponseFormat, ToolCall
 from techniques.parts.agree import closest, elect, medoid
 from techniques.parts.answers import expect
 from techniques.parts.candidates import Candidate
+from techniques.parts.checks import Checks
 from techniques.parts.critique import Finding
 from techniques.parts.keys import key_of
 from techniques.parts.mending import worth_mending
@@ -119,3 +120,12 @@ def test_findings_about_a_huge_answer_are_sorted_out_soon() -> None:
         assert len(worth_mending(fields, spelt, "json")) == 20
     with soon():
         assert worth_mending(said, "a " * 500_000, "prose") == []
+
+
+def test_a_huge_answer_of_the_wrong_form_is_told_soon() -> None:
+    form = ResponseFormat("json_schema", {"items": {"type": "integer"}}, strict=True)
+    with soon():
+        (defect,) = Checks(asks("x", response_format=form)).defects(
+            replied("[" + "[]," * 100_000 + "1]")
+        )
+    assert len(defect) < 1000
