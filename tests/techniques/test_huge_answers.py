@@ -29,7 +29,7 @@ from techniques.parts.refusals import refuses
 from tests.techniques.scene import asks
 
 LENGTH: Final = 2_000_000
-SECONDS: Final = 0.4
+SECONDS: Final = 1.5
 PROSE: Final = expect(asks("Explain why cats sleep."))
 HUGE: Final = {
     "prose": "Cats sleep 12 hours, says the_book of `fooBar` (Smith, 2020); see https://a.b/c. ",
