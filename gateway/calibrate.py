@@ -12,7 +12,12 @@ import anyio
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from gateway.config.calibration import CalibrationFile, Graded, ModelCalibration
+from gateway.config.calibration import (
+    CalibrationFile,
+    Graded,
+    JudgeCalibration,
+    ModelCalibration,
+)
 from techniques.core.errors import GatewayError
 from techniques.core.groups import task_group
 from techniques.core.json import Json
@@ -20,6 +25,7 @@ from techniques.core.reply import Reply
 from techniques.core.request import Request, Text
 from techniques.parts.answers import Expected, expect
 from techniques.parts.confidence import token_sureness
+from techniques.parts.isotonic import isotonic
 from techniques.parts.keys import TEXT, key_of
 
 _STEPS: Final = 20  # between the quantiles of the sureness
@@ -42,14 +48,15 @@ class Question:
 class Marked:
     """What became of one question to one model.
 
-    ``right`` is None where the model failed, ``sureness`` where it told none. Of a question that
-    cannot be graded by itself ``kind`` is "".
+    ``right`` is None where the model failed, ``sureness`` where it told none, ``score`` where no
+    judge gave one. Of a question that cannot be graded by itself ``kind`` is "".
     """
 
     model: str
     kind: str
     right: bool | None
     sureness: float | None = None
+    score: float | None = None
 
 
 Ask = Callable[[str, Question], Awaitable[tuple[Request, Reply]]]
@@ -58,6 +65,15 @@ Ask = Callable[[str, Question], Awaitable[tuple[Request, Reply]]]
 Raises:
     GatewayError: It failed.
 """
+
+
+Judge = Callable[[Request, Reply], Awaitable[float | None]]
+"""Scores a reply to a request, 0 to 1; None if that did not come to a score."""
+
+
+async def unjudged(request: Request, reply: Reply) -> None:
+    """Score nothing."""
+    del request, reply
 
 
 class _Row(BaseModel):
@@ -91,15 +107,23 @@ def read_questions(text: str) -> list[Question]:
 
 
 async def marked(
-    ask: Ask, models: Sequence[str], questions: Sequence[Question], *, width: int = 4
+    ask: Ask,
+    models: Sequence[str],
+    questions: Sequence[Question],
+    *,
+    judge: Judge = unjudged,
+    width: int = 4,
 ) -> list[Marked]:
-    """Ask each of *models* each of *questions*, *width* at a time, and mark the answers."""
+    """Ask each of *models* each of *questions*, *width* at a time, and mark the answers.
+
+    Those that can be graded are shown to *judge* too.
+    """
     limiter = anyio.CapacityLimiter(width)
     marks: list[Marked] = []
 
     async def one(model: str, question: Question) -> None:
         async with limiter:
-            marks.append(await _mark(ask, model, question))
+            marks.append(await _mark(ask, judge, model, question))
 
     async with task_group() as group:
         for question in questions:
@@ -108,8 +132,8 @@ async def marked(
     return marks
 
 
-def calibration(marks: Iterable[Marked], made: str) -> CalibrationFile:
-    """Return what *marks* tell of the models; *made* is the day."""
+def calibration(marks: Sequence[Marked], made: str, judge: str | None = None) -> CalibrationFile:
+    """Return what *marks* tell of the models, and of *judge*; *made* is the day."""
     right: defaultdict[str, dict[str, list[bool]]] = defaultdict(dict)
     sure: defaultdict[str, list[float]] = defaultdict(list)
     for mark in marks:
@@ -128,7 +152,20 @@ def calibration(marks: Iterable[Marked], made: str) -> CalibrationFile:
         model: ModelCalibration(accuracy=graded[model], sureness=_quantiles(sure[model]))
         for model in sorted({*graded, *sure})
     }
-    return CalibrationFile(made=made, models=models)
+    judges = {judge: _judged(marks)} if judge is not None else {}
+    return CalibrationFile(made=made, models=models, judges=judges)
+
+
+def _judged(marks: Iterable[Marked]) -> dict[str, JudgeCalibration]:
+    scored: defaultdict[str, list[tuple[float, bool]]] = defaultdict(list)
+    for mark in marks:
+        if mark.right is not None and mark.score is not None:
+            scored[mark.kind].append((mark.score, mark.right))
+    found = {}
+    for kind, pairs in scored.items():
+        scores, chances = zip(*isotonic(pairs), strict=True)
+        found[kind] = JudgeCalibration(of=len(pairs), scores=scores, chances=chances)
+    return found
 
 
 def shrunk(counts: Sequence[tuple[int, int]]) -> list[float]:
@@ -163,7 +200,17 @@ def rendered(file: CalibrationFile, marks: Sequence[Marked]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-    return "\n".join([*lines, *_left_out(marks)])
+    return "\n".join([*lines, *_told(file), *_left_out(marks)])
+
+
+def _told(file: CalibrationFile) -> Iterator[str]:
+    for judge, kinds in file.judges.items():
+        for kind, one in kinds.items():
+            low, high = 100 * one.chances[0], 100 * one.chances[-1]
+            yield (
+                f"{judge} on {kind}: of {one.of} answers those it scored lowest are right in "
+                f"{low:.0f} %, those it scored highest in {high:.0f} %"
+            )
 
 
 def _left_out(marks: Sequence[Marked]) -> Iterator[str]:
@@ -187,7 +234,7 @@ def _read(line: str, number: int, problems: list[str]) -> Iterator[Question]:
     yield Question(list(row.messages) if row.messages else asked, str(row.reference))
 
 
-async def _mark(ask: Ask, model: str, question: Question) -> Marked:
+async def _mark(ask: Ask, judge: Judge, model: str, question: Question) -> Marked:
     try:
         request, reply = await ask(model, question)
     except GatewayError:
@@ -197,7 +244,8 @@ async def _mark(ask: Ask, model: str, question: Question) -> Marked:
     sureness = token_sureness(reply)
     if wanted is None:
         return Marked(model, "", None, sureness)
-    return Marked(model, expected.text, key_of(reply, expected) == wanted, sureness)
+    right = key_of(reply, expected) == wanted
+    return Marked(model, expected.text, right, sureness, await judge(request, reply))
 
 
 def _key(reference: str, expected: Expected) -> str | None:

@@ -17,12 +17,8 @@ import typer
 from gateway import serving
 from gateway.app import CHAT
 from gateway.calibrate import (
-    Marked,
-    Question,
     UnusableQuestions,
     calibration,
-    marked,
-    plain,
     read_questions,
     rendered,
     written,
@@ -38,6 +34,7 @@ from gateway.config import (
 )
 from gateway.demo import QUESTIONS, DemoAnswer, Table, run
 from gateway.listing import listed, told
+from gateway.measuring import Wanted, measured
 from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked
 from gateway.planning.options import can_do_with
@@ -47,9 +44,8 @@ from gateway.preflight import faults, remarks
 from gateway.wiring import running
 from techniques import catalog
 from techniques.core import registry
-from techniques.core.errors import UnknownModel, UpstreamFailed
-from techniques.core.reply import Reply, fold
-from techniques.core.request import Request
+from techniques.core.errors import UnknownModel
+from techniques.core.reply import fold
 
 _DEMO_SPEED: Final = 100.0
 """How much faster than a real model the demo's simulation answers; its times are scaled back."""
@@ -152,23 +148,25 @@ def demo(names: Annotated[list[str] | None, _TECHNIQUES] = None) -> None:
 
 _MODELS = typer.Option("--models", help="Which models, by name, commas between them.")
 _OUTPUT = typer.Option("-o", "--output", help="The file to write.")
+_JUDGE = typer.Option("--judge", help="A judge to be measured too, by the same answers.")
 _PARALLEL = typer.Option("--parallel", min=1, max=64, help="How many calls at a time.")
 
 
 @main.command()
-def calibrate(
+def calibrate(  # noqa: PLR0913 - each is an option of the command
     questions: Path,
     *,
     models: Annotated[str, _MODELS],
     output: Annotated[Path, _OUTPUT],
+    judge: Annotated[str | None, _JUDGE] = None,
     config: Annotated[Path | None, _FILE] = None,
     parallel: Annotated[int, _PARALLEL] = 4,
 ) -> None:
     """Ask models the QUESTIONS, mark the answers, and write down how often each is right.
 
     QUESTIONS has a JSON object a line with `prompt` or `messages`, and `reference`. Name the file
-    that comes of it in the configuration, as reliability.calibration: votes of several models then
-    weigh by it.
+    that comes of it in the configuration, as reliability.calibration: votes of several models, and
+    the scores of a judge that was measured, then weigh by it.
     """
     if not output.absolute().parent.is_dir() or output.is_dir():
         _stop(f"{output} cannot be written: name a file in a folder that is there.")
@@ -176,37 +174,16 @@ def calibrate(
     names = [name.strip() for name in models.split(",") if name.strip()]
     try:
         asked = read_questions(questions.read_text("utf-8"))
-        marks = anyio.run(_marked, loaded, known, names, asked, parallel)
+        wanted = Wanted(names, asked, judge, parallel)
+        marks = anyio.run(measured, loaded, known, wanted)
     except (OSError, UnicodeDecodeError, UnusableQuestions, UnknownModel) as error:
         _stop(f"{questions}: {error}" if isinstance(error, UnusableQuestions) else str(error))
-    file = calibration(marks, f"{datetime.now(UTC):%Y-%m-%d}")
+    file = calibration(marks, f"{datetime.now(UTC):%Y-%m-%d}", judge)
     typer.echo(rendered(file, marks))
     if not file.models:
         _stop("Nothing was measured, and nothing is written.")
     output.write_bytes(written(file))
     typer.echo(f"Written to {output}.")
-
-
-async def _marked(  # noqa: PLR0917 - anyio.run passes by position
-    config: Config, known: Secrets, models: list[str], questions: list[Question], parallel: int
-) -> list[Marked]:
-    async with running(config, known) as parts:
-        pipeline = parts.front.pipeline
-        tells = {name: parts.catalogue.find(name).target.capabilities.logprobs for name in models}
-
-        async def ask(model: str, question: Question) -> tuple[Request, Reply]:
-            call = CHAT.decode(plain(model, question, logprobs=tells[model]), b"")
-            asked = Asked(call, OPEN, Wishes(technique="baseline", params={"failover": False}))
-            try:
-                async with pipeline.answer(asked, pipeline.plan(asked), Ledger()) as events:
-                    return call.relay.decode(), await fold(events)
-            except UpstreamFailed as error:
-                if error.kind != "rejected" or not tells[model]:
-                    raise
-            tells[model] = False  # as some models take no wish for log-probabilities
-            return await ask(model, question)
-
-        return await marked(ask, models, questions, width=parallel)
 
 
 async def _demo(known: Secrets, names: list[str]) -> None:

@@ -49,7 +49,7 @@ async def measure(given: argparse.Namespace, done: Done) -> None:
         recorded = replace(recorded, questions=limited(recorded.questions, most))
         arms = arms_of(name, recorded, given.technique)
         if arms:
-            repeats = given.repeats or (2 if name in VOTING and not given.quick else 1)
+            repeats = given.repeats or (1 if given.quick else _repeats(name))
             done.sets[name] = await run(recorded, arms, terms=terms, repeats=repeats)
     for name in _every(given):
         recorded = SETS[name](given.data)
@@ -57,6 +57,10 @@ async def measure(given: argparse.Namespace, done: Done) -> None:
         recorded = replace(recorded, questions=limited(recorded.questions, most))
         arms = every(name, recorded, given.technique)
         done.every[name] = await run(recorded, arms, terms=terms)
+
+
+def _repeats(name: str) -> int:
+    return 4 if name in VOTING else 2 if name in POOLS else 1
 
 
 def _every(given: argparse.Namespace) -> list[str]:

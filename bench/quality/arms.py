@@ -7,6 +7,7 @@ from typing import Final
 
 from bench.quality.recorded import RecordedSet
 from bench.quality.running import Arm
+from gateway.planning.options import can_do_with
 from techniques import catalog
 from techniques.core.json import Json
 from techniques.core.registry import Card, load
@@ -28,8 +29,11 @@ SIZES: Final = (5, 10, 20)
 KNOWN: Final = ", calibrated"
 LOOPS: Final = frozenset({"self_refine", "harq_ir", "turbo", "chain_of_verification"})
 JUDGED: Final = ("faithful_GSM8K", "faithful_date", "faithful_sports")
-_JUDGED: Final = ("diversity_mrc_discrete_N", "diversity_mrc", "mixture_of_agents")
-_SELECTING: Final = ("diversity_sc", "diversity_sc_N")
+SELECTING: Final = ("diversity_sc", "diversity_sc_N")
+_JUDGED: Final = (
+    *("diversity_mrc_discrete_N", "diversity_mrc", "mixture_of_agents"),
+    *SELECTING,
+)
 _DRAWS: Final[dict[str, Json]] = {"num_samples": 12}
 
 
@@ -53,6 +57,7 @@ def every(name: str, recorded: RecordedSet, wanted: Sequence[str]) -> list[Arm]:
             Arm(technique, technique, model=best, channels=others if _several(card) else ())
             for technique, card in cards.items()
             if technique in (wanted or cards) and (name in EVERY or technique in LOOPS)
+            if can_do_with(card, {})
         ),
     ]
 
@@ -78,9 +83,8 @@ def _votes(recorded: RecordedSet) -> Iterator[Arm]:
     for size in (*SIZES, 40):
         if size <= most:
             yield Arm(f"self_consistency N={size}", "self_consistency", {"num_samples": size})
-    for size in SIZES[1:]:
-        params: dict[str, Json] = {"num_samples": size, "stop": "beta"}
-        yield Arm(f"self_consistency N={size}, beta", "self_consistency", params)
+    params: dict[str, Json] = {"num_samples": SIZES[-1], "stop": "beta"}
+    yield Arm(f"self_consistency N={SIZES[-1]}, beta", "self_consistency", params)
 
 
 def _pools(name: str, recorded: RecordedSet) -> Iterator[Arm]:
@@ -98,8 +102,6 @@ def _pools(name: str, recorded: RecordedSet) -> Iterator[Arm]:
     for label, technique, params in combining:
         yield Arm(label, technique, params, best, others)
         yield Arm(label + KNOWN, technique, params, best, others, calibrated=True)
-    for technique in _SELECTING if name in JUDGED else ():
-        yield Arm(technique, technique, {}, best, others)
 
 
 def _small() -> Iterator[Arm]:

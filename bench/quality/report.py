@@ -14,17 +14,30 @@ from bench.quality.statistics import Estimate, difference, share
 
 _SAVED: Final = {5: 20.0, 10: 35.0, 20: 50.0}
 """Per cent of the samples that a vote of so many must save."""
+_LOSS: Final = -0.2
 _POINT: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A thing to reach. ``found`` tells what was found, ``met`` None that it was not measured."""
+    """A thing to reach.
+
+    ``found`` tells what was found. ``met`` is None where it was not measured; ``near`` tells of one
+    that was missed whether the interval reaches it.
+    """
 
     name: str
     found: str
     wanted: str
     met: bool | None
+    near: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """What to say of it."""
+        if self.met is None:
+            return "not measured"
+        return "met" if self.met else "missed within the noise" if self.near else "**not met**"
 
 
 def table(name: str, ran: Ran) -> str:
@@ -44,9 +57,8 @@ def table(name: str, ran: Ran) -> str:
 
 def bars_table(bars: Sequence[Bar]) -> str:
     """Return *bars* as a table."""
-    words = {True: "met", False: "**not met**", None: "not measured"}
     lines = ["| bar | found | has to be | |", "|---|---|---|---|"]
-    lines += [f"| {bar.name} | {bar.found} | {bar.wanted} | {words[bar.met]} |" for bar in bars]
+    lines += [f"| {bar.name} | {bar.found} | {bar.wanted} | {bar.verdict} |" for bar in bars]
     return "\n".join(lines)
 
 
@@ -109,16 +121,26 @@ def _voting(done: Mapping[str, Ran], terms: Terms) -> Iterator[Bar]:
             for name in VOTING
             if name in done and f"self_consistency N={size}" in done[name].tallies
         }
-        where = "all voting sets together"
-        if found:
-            lost = fmean(one[0].mean for one in found.values())
-            saved = fmean(one[1] for one in found.values())
-            yield _vote_bar(f"N = {size}, {where}", (f"{_POINT * lost:+.2f}", lost, saved), size)
-        else:
-            yield Bar(f"vote, N = {size}, {where}", "-", "", None)
-        for name, (lost_by, saved) in found.items():
-            told = (_points(lost_by), lost_by.mean, saved)
-            yield _vote_bar(f"N = {size}, {name}", told, size)
+        name = f"vote, N = {size}, the mean of all voting sets"
+        if not found:
+            yield Bar(name, "-", _wanted(size), None)
+            continue
+        lost = fmean(one[0].mean for one in found.values())
+        saved = fmean(one[1] for one in found.values())
+        yield Bar(
+            f"{name}: points against a plain majority; samples saved",
+            f"{_POINT * lost:+.2f}; {saved:.0f} %",
+            _wanted(size),
+            _POINT * lost >= _LOSS and saved >= _SAVED[size],
+        )
+        for where, (by, kept) in found.items():
+            yield Bar(
+                f"vote, N = {size}, {where}",
+                f"{_points(by)}; {kept:.0f} %",
+                _wanted(size),
+                _POINT * by.mean >= _LOSS and kept >= _SAVED[size],
+                _POINT * by.high >= _LOSS and kept >= _SAVED[size],
+            )
     yield _minimum(done)
 
 
@@ -129,24 +151,28 @@ def _vote(ran: Ran, size: int, terms: Terms) -> tuple[Estimate, float]:
     return difference(tally.right, plain), 100 * (1 - fmean(tally.calls) / size)
 
 
-def _vote_bar(name: str, told: tuple[str, float, float], size: int) -> Bar:
-    points, lost, saved = told
-    return Bar(
-        f"vote, {name}: points against a plain majority; samples saved",
-        f"{points}; {saved:.0f} %",
-        f"≥ -0.2; ≥ {_SAVED[size]:.0f} %",
-        _POINT * lost >= -0.2 and saved >= _SAVED[size],
-    )
+def _wanted(size: int) -> str:
+    return f"≥ {_LOSS}; ≥ {_SAVED[size]:.0f} %"
 
 
 def _minimum(done: Mapping[str, Ran]) -> Bar:
-    name = "vote, codex_n40: calls where draws do not differ, N = 5, 10, 20"
-    if "codex_n40" not in done:
-        return Bar(name, "-", "3 (its least)", None)
-    tallies = done["codex_n40"].tallies
-    calls = [fmean(tallies[f"self_consistency N={size}"].calls) for size in SIZES]
+    """Return how many calls are made where all draws are the same."""
+    name = "vote, codex_n40: calls where all draws are the same, N = 5, 10, 20"
+    if "codex_n40" not in done or f"self_consistency N={SIZES[0]}" not in done["codex_n40"].tallies:
+        return Bar(name, "-", "3, its least", None)
+    ran = done["codex_n40"]
+    model = ran.recorded.models[0].name
+    alike = [
+        place
+        for place, question in enumerate(ran.recorded.questions)
+        if len({sample.answer for sample in question.samples[model]}) == 1
+    ]
+    calls = [
+        fmean(ran.tallies[f"self_consistency N={size}"].calls[place] for place in alike)
+        for size in SIZES
+    ]
     found = ", ".join(f"{one:.2f}" for one in calls)
-    return Bar(name, found, "≤ 3.1 (its least is 3)", max(calls) <= 3.1)
+    return Bar(name, f"{found} ({len(alike)} questions)", "3, its least", max(calls) == 3)
 
 
 def _pools(done: Mapping[str, Ran]) -> Iterator[Bar]:
@@ -167,6 +193,7 @@ def _pools(done: Mapping[str, Ran]) -> Iterator[Bar]:
                 f"{worst.removesuffix(KNOWN)} {_points(lost[worst])}",
                 "≥ -0.5",
                 _POINT * lost[worst].mean >= -0.5,
+                _POINT * lost[worst].high >= -0.5,
             )
         warned = {
             label: tallies[label].warnings["uncalibrated"]
@@ -180,15 +207,15 @@ def _pools(done: Mapping[str, Ran]) -> Iterator[Bar]:
 
 
 def _tools(done: Mapping[str, Ran]) -> Iterator[Bar]:
-    name = "bfcl: cascade, right, and cost by gpt-4o's"
+    name, wanted = "bfcl: cascade, points against gpt-4o; cost by gpt-4o's", "≥ +1.6; ≤ 0.5"
     tallies = done["bfcl"].tallies if "bfcl" in done else {}
     if "cascade" not in tallies:
-        yield Bar(name, "-", "≥ 87.2 % at ≤ 0.5", None)
+        yield Bar(name, "-", wanted, None)
         return
-    right = share(tallies["cascade"].right)
+    gained = difference(tallies["cascade"].right, tallies[BEST].right)
     cost = fmean(tallies["cascade"].cost) / fmean(tallies[BEST].cost)
-    met = right.mean >= 0.872 and cost <= 0.5
-    yield Bar(name, f"{_percent(right)} at {cost:.2f}", "≥ 87.2 % at ≤ 0.5", met)
+    met = _POINT * gained.mean >= 1.6 and cost <= 0.5
+    yield Bar(name, f"{_points(gained)}; {cost:.2f}", wanted, met)
 
 
 def _loops(every: Mapping[str, Ran]) -> Iterator[Bar]:
@@ -201,6 +228,7 @@ def _loops(every: Mapping[str, Ran]) -> Iterator[Bar]:
                     _points(lost),
                     "≥ -1",
                     _POINT * lost.mean >= -1,
+                    _POINT * lost.high >= -1,
                 )
 
 

@@ -103,8 +103,10 @@ def start_gateway(
     return start("gateway", [*command, "serve", "-c", str(config)], port, where)
 
 
-def calibrated(recorded: RecordedSet, upstream: int, where: Path) -> Path:
+def calibrated(recorded: RecordedSet, upstream: int, where: Path, *, judged: bool) -> Path:
     """Measure the models of *recorded* with ``lockgate calibrate`` and return the file it wrote.
+
+    With *judged* the judge too.
 
     To be called in a thread, for the upstream must go on answering.
 
@@ -125,6 +127,7 @@ def calibrated(recorded: RecordedSet, upstream: int, where: Path) -> Path:
         [
             *(sys.executable, "-m", "gateway.cli", "calibrate", str(questions)),
             *("--models", names, "-c", str(config), "-o", str(output)),
+            *(("--judge", JUDGE) if judged else ()),
         ],
         cwd=HERE.parent,
         capture_output=True,

@@ -20,7 +20,9 @@ import orjson
 from bench.quality.recorded import Question, RecordedSet, is_right
 from bench.quality.replay import Replay, Terms
 from bench.quality.rig import Client, Given, calibrated, served, start_gateway, wait
+from techniques import catalog
 from techniques.core.json import Json, JsonObject
+from techniques.core.registry import load
 
 _AT_ONCE: Final = 8
 
@@ -111,7 +113,8 @@ async def _fold(
     measured = None
     if other is not None:
         async with served(Replay(other, bench.terms)) as port:
-            measured = await asyncio.to_thread(calibrated, other, port, bench.where)
+            measure = partial(calibrated, other, port, bench.where, judged=_wants_judge(arms))
+            measured = await asyncio.to_thread(measure)
     for known in (None, measured) if measured else (None,):
         chosen = [arm for arm in arms if arm.calibrated == (known is not None)]
         if chosen:
@@ -157,6 +160,12 @@ async def _arm(replay: Replay, client: Client, arm: Arm, bench: _Bench) -> None:
     tally.played += sum(replay.played.values()) - before[1]
     tally.again += replay.again - before[2]
     sys.stderr.write(f"{replay.recorded.name}: {arm.label}, {len(questions)} questions\n")
+
+
+def _wants_judge(arms: Sequence[Arm]) -> bool:
+    cards = load(catalog)
+    named = {arm.technique for arm in arms if arm.calibrated}
+    return any("judge" in cards[name].traits.needs for name in named)
 
 
 def _body(replay: Replay, arm: Arm, question: Question) -> JsonObject:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from gateway.config.section import Section
+from techniques.parts.isotonic import chance_at
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -52,12 +53,34 @@ class ModelCalibration(Section):
         return self
 
 
+class JudgeCalibration(Section):
+    """One judge and kind of answer: how likely an answer is right by its score, from *of* answers.
+
+    ``scores`` rise, and ``chances``, one for each, do not fall.
+    """
+
+    of: int = Field(ge=1)
+    scores: tuple[Share, ...] = Field(min_length=1)
+    chances: tuple[Annotated[float, Field(gt=0, lt=1)], ...]
+
+    @model_validator(mode="after")
+    def _in_order(self) -> JudgeCalibration:
+        if len(self.scores) != len(self.chances):
+            raise ValueError("there must be a chance for each score")
+        if any(later <= earlier for earlier, later in pairwise(self.scores)):
+            raise ValueError("the scores do not rise")
+        if any(later < earlier for earlier, later in pairwise(self.chances)):
+            raise ValueError("the chances fall")
+        return self
+
+
 class CalibrationFile(Section):
-    """The whole file. ``made`` is the day it was measured."""
+    """The whole file. ``made`` is the day it was measured; judges are told by kind of answer."""
 
     version: Literal[1] = 1
     made: str = ""
     models: Mapping[str, ModelCalibration] = {}
+    judges: Mapping[str, Mapping[str, JudgeCalibration]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +88,7 @@ class Measured:
     """What was measured, as techniques ask for it (``techniques.core.task.Calibration``)."""
 
     models: Mapping[str, ModelCalibration] = field(default_factory=dict)
+    judges: Mapping[str, Mapping[str, JudgeCalibration]] = field(default_factory=dict)
 
     def accuracy(self, model: str, kind: str) -> float | None:
         """Return which share of answers of *kind* *model* has right, None if not measured."""
@@ -77,6 +101,17 @@ class Measured:
         known = self.models.get(model)
         return _rank(known.sureness, sureness) if known and known.sureness else None
 
+    def odds(self, judge: str, kind: str, score: float) -> float | None:
+        """Return what *score* makes of the odds of being right, as a share of what the best does.
+
+        None if that was not measured of *judge* and *kind*.
+        """
+        known = self.judges.get(judge, {}).get(kind)
+        if known is None:
+            return None
+        knots = list(zip(known.scores, known.chances, strict=True))
+        return _odds(chance_at(knots, score)) / _odds(known.chances[-1])
+
 
 def measured(path: Path) -> Measured:
     """Return what the calibration file at *path* says.
@@ -86,11 +121,16 @@ def measured(path: Path) -> Measured:
         ValueError: It is no calibration file; the message has a line for each fault.
     """
     try:
-        return Measured(CalibrationFile.model_validate_json(path.read_bytes()).models)
+        file = CalibrationFile.model_validate_json(path.read_bytes())
+        return Measured(file.models, file.judges)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False)
         lines = (f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)
         raise ValueError("\n".join(line.removeprefix(": ") for line in lines)) from error
+
+
+def _odds(chance: float) -> float:
+    return chance / (1 - chance)
 
 
 def _rank(quantiles: tuple[float, ...], value: float) -> float:

@@ -68,6 +68,14 @@ class Calibration(Protocol):
         """
         ...
 
+    def odds(self, judge: str, kind: str, score: float) -> float | None:
+        """Return what *score* by *judge* makes of the odds that an answer of *kind* is right.
+
+        As a share of what its best score makes of them, above 0 and at most 1. None if that was
+        not measured.
+        """
+        ...
+
 
 class Uncalibrated:
     """Nothing is known."""
@@ -80,6 +88,11 @@ class Uncalibrated:
     def rank(self, model: str, sureness: float) -> float | None:
         """Return None."""
         del model, sureness
+        return None
+
+    def odds(self, judge: str, kind: str, score: float) -> float | None:
+        """Return None."""
+        del judge, kind, score
         return None
 
 

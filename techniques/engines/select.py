@@ -56,7 +56,7 @@ async def _best(attempt: Attempt, contest: Contest, *, pairwise: bool) -> Candid
     if contest.tested:
         return contest.trials.best(ranked)
     best = contest.best(ranked)
-    if contest.score(best) is None:
+    if contest.score(best) is None or contest.measured:
         return best
     near = next((one for one in ranked[1:2] if _is_near(contest, best, one)), None)
     if near is None:

@@ -80,8 +80,7 @@ class Contest:
         self._scores: dict[int, float | None] = {}
         self._sound: dict[int, bool] = {}
         self.trials = Trials(attempt, terms.tests)
-        pool = attempt.channels.pool if everyone and terms.sparing else ()
-        known = trust(attempt, pool)
+        known = trust(attempt, attempt.channels.pool if everyone else ())
         self.weighing = weighing_by(attempt, terms.evidence, drawer, terms.rule, known=known)
         self.drawing = Drawing(
             attempt,
@@ -112,6 +111,12 @@ class Contest:
             self._learn()
             for event in self._attempt.improved(self.standing()):
                 yield event
+
+    @property
+    def measured(self) -> bool:
+        """Whether it was measured how often the judge's scores, and the models, are right."""
+        known = self.drawing.trust is not None and self.weighing.scores
+        return known and self.weighing.odds(1.0) is not None
 
     @property
     def tested(self) -> bool:
@@ -253,9 +258,17 @@ class Contest:
             candidate.refusal,
             not self._sound.get(candidate.place, True),
             -self.trials.share(candidate),
-            1.0 if score is None else -score,
+            1.0 if score is None else -self._worth(candidate, score),
             candidate.place,
         )
+
+    def _worth(self, candidate: Candidate, score: float) -> float:
+        """Return *score*; where models and judge are measured, the odds that *candidate* is right.
+
+        So a judge that errs does not choose a weak model's answer over that of a strong one.
+        """
+        odds = self.weighing.odds(score) if self.measured else None
+        return score if odds is None else odds * self.weighing.trust(candidate.place)
 
 
 def _told(key: str | None, reply: Reply) -> str:

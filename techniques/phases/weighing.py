@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from statistics import median
 from typing import Final
 
 from techniques.core.channel import Member
 from techniques.core.reply import Reply
 from techniques.core.task import Calibration, Uncalibrated
 from techniques.parts.candidates import Candidate
-from techniques.parts.confidence import (
-    levelled,
-)
+from techniques.parts.confidence import levelled
 from techniques.parts.weights import COUNT, Rule, weights
 from techniques.phases.attempt import Attempt
 from techniques.phases.evidence import Source, SourceName, source
@@ -31,6 +31,7 @@ class Weighing:
         scores: The evidence is a judge's, and not the model's own confidence.
         drawer: Tells who draws at a place, where differences between models are to be taken out.
         trust: What a vote of who draws at a place counts beside those of other models.
+        odds: What a score makes of the odds of being right, where that was measured of the judge.
         calibration: What was measured of the models.
         evidence: What is known by place, None where nothing could be found out.
     """
@@ -40,6 +41,7 @@ class Weighing:
     scores: bool = False
     drawer: Callable[[int], Member] | None = None
     trust: Callable[[int], float] = lambda _place: 1.0
+    odds: Callable[[float], float | None] = lambda _score: None
     calibration: Calibration = field(default_factory=Uncalibrated)
     evidence: dict[int, float | None] = field(default_factory=dict)
 
@@ -112,11 +114,22 @@ class Weighing:
     def _weighed(self, candidates: Sequence[Candidate], rule: Rule) -> list[Candidate]:
         evidence = [self.evidence.get(one.place) for one in candidates]
         answers = len({one.key for one in candidates if one.key is not None})
-        weighing = weights(self.levels(candidates), rule, answers)
+        levels = self.levels(candidates)
+        measured = self._measured(levels) if self.scores else []
+        weighing = measured or weights(levels, rule, answers)
         return [
             self._with(one, value, weight)
             for one, value, weight in zip(candidates, evidence, weighing, strict=True)
         ]
+
+    def _measured(self, scores: Sequence[float | None]) -> list[float]:
+        """Return what *scores* make of the odds; one that is missing weighs like the middle one.
+
+        Empty where it was not measured.
+        """
+        told = [None if score is None else self.odds(score) for score in scores]
+        known = [value for value in told if value is not None]
+        return [median(known) if value is None else value for value in told] if known else []
 
     def _with(self, candidate: Candidate, value: float | None, weight: float) -> Candidate:
         """Return *candidate* with what is known of it.
@@ -142,11 +155,14 @@ def weighing_by(
 
     *drawer* tells who draws at a place.
     """
+    judge = attempt.channels.judge or attempt.channels.primary
+    calibration = attempt.task.calibration
     return Weighing(
         source(attempt, evidence, drawer),
         rule,
         scores=evidence == "judge",
         drawer=drawer if evidence == "response_probability" else None,
         trust=lambda place: known.of(drawer(place)),
-        calibration=attempt.task.calibration,
+        odds=partial(calibration.odds, judge.name, attempt.expected.text),
+        calibration=calibration,
     )

@@ -115,6 +115,32 @@ def test_sureness_is_kept_as_quantiles_once_it_tells_something() -> None:
     assert calibration(marks[:4], "").models["m"].sureness == ()
 
 
+def test_a_judge_is_measured_by_the_answers_that_it_scored() -> None:
+    told = [Marked("m", "number", right=True, score=0.9)] * 8
+    told += [Marked("m", "number", right=False, score=0.3)] * 8
+    told += [Marked("m", "letter", right=True), Marked("m", "", right=None, score=0.1)]
+
+    file = calibration(told, "", "strict")
+
+    assert list(file.judges["strict"]) == ["number"]
+    judged = file.judges["strict"]["number"]
+    assert (judged.of, judged.scores) == (16, (0.3, 0.9))
+    assert judged.chances == pytest.approx((0.1, 0.9))
+    assert "strict on number: of 16 answers" in rendered(file, told)
+
+
+def test_the_command_measures_a_judge_too(tmp_path: Path) -> None:
+    questions, output = tmp_path / "q.jsonl", tmp_path / "calibration.json"
+    lines = [{"prompt": f"What is {n} + 15?", "reference": n + 15} for n in range(10, 18)]
+    questions.write_bytes(b"\n".join(map(orjson.dumps, lines)))
+    models = ["--models", "sim-small", "--judge", "sim-large"]
+
+    result = CliRunner().invoke(main, ["calibrate", str(questions), *models, "-o", str(output)])
+
+    assert result.exit_code == 0
+    assert measured(output).odds("sim-large", "number", 1.0) == 1.0
+
+
 def test_the_command_writes_what_the_configuration_reads(tmp_path: Path) -> None:
     questions, output = tmp_path / "q.jsonl", tmp_path / "calibration.json"
     lines = [{"prompt": f"What is {n} + 15?", "reference": n + 15} for n in range(10, 22)]

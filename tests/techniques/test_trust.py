@@ -7,6 +7,7 @@ import anyio
 import pytest
 from pydantic import BaseModel
 
+from techniques.catalog import diversity_selection as selection
 from techniques.catalog import diversity_voting as diversity
 from techniques.catalog import self_consistency
 from techniques.core.channel import Channels, Member, Technique, TechniqueChannel
@@ -21,6 +22,7 @@ from tests.techniques.scene import (
     channels,
     draws,
     each,
+    judging,
     marks,
     scripted,
     tokens,
@@ -33,6 +35,7 @@ class Measured:
 
     accuracies: Mapping[str, float]
     sure: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    worst: float | None = None
 
     def accuracy(self, model: str, kind: str) -> float | None:
         return self.accuracies.get(model) if kind == "number" else None
@@ -41,9 +44,16 @@ class Measured:
         among = self.sure.get(model)
         return None if among is None else sum(one < sureness for one in among) / len(among)
 
+    def odds(self, judge: str, kind: str, score: float) -> float | None:
+        """A judge whose bad scores leave *worst* of the odds that its good ones do."""
+        if self.worst is None or judge != "judge" or kind != "number":
+            return None
+        return 1.0 if score > 0.5 else self.worst
+
 
 STRONG_FIRST = Measured({"m0": 0.95, "m1": 0.6, "m2": 0.6})
 STRONG_LAST = Measured({"m0": 0.6, "m1": 0.6, "m2": 0.95})
+LOW, HIGH = marks("n04"), marks()
 ALIKE = Measured({"m0": 0.8, "m1": 0.75, "m2": 0.75})
 
 
@@ -59,7 +69,7 @@ async def run(
 ) -> Played:
     models = channels(channel, pool=3)
     pool = tuple(replace(one, name=one.id) for one in models.pool)
-    models = Channels(pool[0], pool, judge=Member("j", "judge", channel))
+    models = Channels(pool[0], pool, judge=Member("j", "judge", channel, name="judge"))
     setting = options or self_consistency.Options(pool="all")
     request = asks()
     task = Task(request, setting, calibration=known)
@@ -139,6 +149,33 @@ async def test_a_judges_score_and_trust_weigh_together() -> None:
     played = await run(channel, STRONG_FIRST, options, diversity.diversity_mrc_discrete_N)
     assert played.text == "42"
     assert played.note("votes")["trust"][0] == 1.0
+
+
+@pytest.mark.parametrize(("worst", "text"), [(0.5, "42"), (0.01, "41")])
+async def test_a_judge_counts_as_much_as_it_was_measured_to_tell(worst: float, text: str) -> None:
+    known = replace(Measured({"m0": 0.9, "m1": 0.7, "m2": 0.7}), worst=worst)
+    options = diversity.JudgedVote(num_samples=3, stop="exact")
+    channel = draws(["42", "41", "40"], judging({"42": LOW, "41": HIGH, "40": LOW}))
+    technique = diversity.diversity_mrc_discrete_N
+    assert (await run(channel, known, options, technique)).text == text
+
+
+@pytest.mark.parametrize(("worst", "text"), [(0.5, "42"), (0.01, "41")])
+async def test_a_measured_judge_does_not_choose_a_weak_answer_lightly(
+    worst: float, text: str
+) -> None:
+    known = replace(Measured({"m0": 0.9, "m1": 0.6, "m2": 0.6}), worst=worst)
+    channel = draws(["42", "41", "40"], judging({"42": LOW, "41": HIGH, "40": LOW}))
+    played = await run(channel, known, selection.OncePerModel(), selection.diversity_sc)
+    assert played.text == text
+    assert "p0a" not in {request.step for request in played.asked}
+
+
+async def test_a_judge_that_was_not_measured_chooses_by_its_scores() -> None:
+    channel = draws(["42", "41", "40"], judging({"42": LOW, "41": HIGH, "40": LOW}))
+    known = Measured({"m0": 0.9, "m1": 0.6, "m2": 0.6})
+    played = await run(channel, known, selection.OncePerModel(), selection.diversity_sc)
+    assert played.text == "41"
 
 
 async def test_how_sure_a_model_is_counts_among_its_own_answers() -> None:

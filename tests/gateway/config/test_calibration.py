@@ -50,6 +50,38 @@ def test_answers_that_were_equally_sure_share_the_middle_of_their_ranks() -> Non
     assert sure(0.9, 0.9).rank("m", 0.9) == 0.5
 
 
+JUDGE = {"of": 40, "scores": [0.2, 0.8], "chances": [0.2, 0.8]}
+
+
+def test_what_a_score_makes_of_the_odds_is_told_by_judge_and_kind(tmp_path: Path) -> None:
+    path = tmp_path / "calibration.json"
+    path.write_bytes(orjson.dumps({"judges": {"j": {"number": JUDGE}}}))
+    known = measured(path)
+
+    assert known.odds("j", "number", 0.9) == 1.0
+    assert known.odds("j", "number", 0.5) == pytest.approx(1 / 4)
+    assert known.odds("j", "number", 0.1) == pytest.approx(1 / 16)
+    assert known.odds("j", "letter", 0.5) is None
+    assert known.odds("other", "number", 0.5) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"chances": [0.2]}, "a chance for each score"),
+        ({"scores": [0.8, 0.2]}, "scores do not rise"),
+        ({"chances": [0.8, 0.2]}, "chances fall"),
+        ({"chances": [0.2, 1.0]}, "judges.j.number.chances"),
+        ({"scores": [], "chances": []}, "judges.j.number.scores"),
+    ],
+)
+def test_a_judge_that_cannot_be_is_told(tmp_path: Path, change: Json, said: str) -> None:
+    path = tmp_path / "calibration.json"
+    path.write_bytes(orjson.dumps({"judges": {"j": {"number": {**JUDGE, **change}}}}))
+
+    assert said in problems(path)
+
+
 @pytest.mark.parametrize(
     ("models", "said"),
     [
