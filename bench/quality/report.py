@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
-from bench.quality.arms import BEST, KNOWN, LIKELIEST, LOOPS, PLAIN, POOLS, SIZES, SMALL, VOTING
+from bench.quality.arms import (
+    BEST,
+    KNOWN,
+    LIKELIEST,
+    LOOPS,
+    PLAIN,
+    POOLS,
+    SELECTING,
+    SIZES,
+    SMALL,
+    VOTING,
+)
 from bench.quality.replay import Terms
 from bench.quality.running import Ran, Tally, plain_majority
 from bench.quality.statistics import Estimate, difference, share
@@ -184,12 +195,13 @@ def _pools(done: Mapping[str, Ran]) -> Iterator[Bar]:
         lost = {
             label: difference(tally.right, best)
             for label, tally in tallies.items()
-            if label.endswith(KNOWN)
+            if label.endswith(KNOWN) and label.removesuffix(KNOWN) not in SELECTING
         }
         if lost:
             worst = min(lost, key=lambda label: lost[label].mean)
             yield Bar(
-                f"{name}, calibrated: the worst of {len(lost)} against the best member",
+                f"{name}, calibrated: the worst of {len(lost)} that vote or combine, against the "
+                "best member",
                 f"{worst.removesuffix(KNOWN)} {_points(lost[worst])}",
                 "≥ -0.5",
                 _POINT * lost[worst].mean >= -0.5,
