@@ -1,0 +1,1 @@
+"""Whether a call may start, and when: arithmetic over limits and needs. No I/O, no clock."""

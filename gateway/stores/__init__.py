@@ -1,0 +1,1 @@
+"""What replicas share: the ledger of windows and money, and the database."""
