@@ -26,6 +26,8 @@ from gateway.credentials import is_credential
 _PREFIX = "LOCKGATE_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET = re.compile(r"providers\..+\.api_key|metrics\.token")
+_ADDRESSES = frozenset({"store.redis", "database.url"})
+_WITH_PASSWORD = re.compile(r"//[^/@]*:[^/@$]+@")
 _FILES = frozenset({"reliability.calibration"})  # named from the folder of the configuration
 _HEADER = re.compile(r"providers\..+\.headers\.([^.]+)")
 _SCHEME = re.compile(r"[A-Za-z]+ +")
@@ -137,6 +139,8 @@ def _written(value: str, at: str, folder: Path, problems: list[str]) -> str:
         said = scheme[0] if scheme else ""
         return said + _secret(value.removeprefix(said), at, folder, problems)
     if _SECRET.fullmatch(at):
+        return _secret(value, at, folder, problems)
+    if at in _ADDRESSES and (value.startswith("file:") or _WITH_PASSWORD.search(value)):
         return _secret(value, at, folder, problems)
     said = _substituted(value, at, problems)
     return str(folder / said) if at in _FILES else said

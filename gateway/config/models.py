@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from gateway.config.pacing import LimitsConfig
 from gateway.config.section import Section
 from gateway.config.thinking import Style, ThinkingConfig
 from gateway.config.values import Seconds
@@ -58,10 +59,14 @@ class ModelConfig(Section):
     the caller says nothing of it, ``thinking_style`` how its backend takes that (inferred if
     absent). ``think_tags: split`` takes reasoning between ``<think>`` tags out of the text of
     relayed answers too. A call that has not begun after ``hedge_after_s`` is sent a second time.
+    ``accounts`` are further providers that serve the same model: a call goes to the one that can
+    take it soonest. ``limits`` are this model's own, beside those of its account. ``max_output`` is
+    how many tokens it writes at most.
     """
 
     name: str = Field(min_length=1)
     provider: str
+    accounts: tuple[str, ...] = ()
     model: str | None = None
     fallbacks: tuple[str, ...] = ()
     thinking: ThinkingConfig | None = None
@@ -70,3 +75,5 @@ class ModelConfig(Section):
     price: PriceConfig | None = None
     capabilities: CapabilityConfig = CapabilityConfig()
     hedge_after_s: Seconds | None = Field(None, gt=0)
+    limits: LimitsConfig = LimitsConfig()
+    max_output: int | None = Field(None, gt=0)

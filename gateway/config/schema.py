@@ -13,6 +13,7 @@ from pydantic import Field, SecretStr, model_validator
 
 from gateway.config.models import ModelConfig, Rate
 from gateway.config.names import means_any, serves, twice
+from gateway.config.pacing import LimitsConfig, PacingConfig, StoreConfig, VendorName
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.section import Section
 from gateway.config.thinking import Style, unfit
@@ -51,15 +52,6 @@ class UpstreamConfig(Section):
     pool: int = Field(0, ge=0)
 
 
-class LimitsConfig(Section):
-    """An account's stated rate limits, a minute each."""
-
-    rpm: int | None = Field(None, gt=0)
-    tpm: int | None = Field(None, gt=0)
-    rpd: int | None = Field(None, gt=0)
-    concurrency: int | None = Field(None, gt=0)
-
-
 class SimulatedConfig(Section):
     """A provider in process: a simulation, for trying things out and for tests.
 
@@ -80,7 +72,8 @@ class ProviderConfig(Section):
 
     ``api_key`` is written ``${NAME}`` or ``file:PATH``; so is a header that carries a credential
     (``Bearer ${NAME}``). Addresses in private ranges are refused unless ``allow_private``.
-    ``thinking_style`` is that of its models which do not say their own.
+    ``thinking_style`` is that of its models which do not say their own. ``vendor`` tells how its
+    rate limits are to be read, ``limits`` what they are where its answers do not tell.
     """
 
     dialect: Literal["openai_chat", "anthropic"]
@@ -89,6 +82,7 @@ class ProviderConfig(Section):
     allow_private: bool = False
     headers: Mapping[str, str] = {}
     thinking_style: Style | None = None
+    vendor: VendorName = "auto"
     limits: LimitsConfig = LimitsConfig()
     simulated: SimulatedConfig | None = None
 
@@ -173,10 +167,10 @@ class Config(Section):
     keys: tuple[KeyConfig, ...] = ()
     metrics: MetricsConfig = MetricsConfig()
     router: RouterConfig = RouterConfig()
-    pacing: Mapping[str, Any] = {}
+    pacing: PacingConfig = PacingConfig()
+    store: StoreConfig = StoreConfig()
     reuse: Mapping[str, Any] = {}
     traffic: Mapping[str, Any] = {}
-    store: Mapping[str, Any] = {}
     database: Mapping[str, Any] = {}
 
     @model_validator(mode="after")
@@ -188,22 +182,8 @@ class Config(Section):
 
     def without_effect(self) -> list[str]:
         """Return the paths of settings that this version reads but does not act on."""
-        paths = [
-            name
-            for name in ("pacing", "reuse", "traffic", "store", "database")
-            if getattr(self, name)
-        ]
-        paths += ["router"] if self.router.type != "fixed" else []
-        paths += [
-            f"providers.{name}.limits"
-            for name, row in self.providers.items()
-            if row.limits != LimitsConfig()
-        ]
-        limits = ("budget", "rpm", "tpm", "concurrency")
-        paths += [
-            f"keys.{key.name}.{what}" for key in self.keys for what in limits if getattr(key, what)
-        ]
-        return paths
+        paths = [name for name in ("reuse", "traffic") if getattr(self, name)]
+        return paths + (["router"] if self.router.type != "fixed" else [])
 
 
 def _unknown_names(config: Config) -> Iterator[str]:
@@ -211,8 +191,12 @@ def _unknown_names(config: Config) -> Iterator[str]:
     if len(models) < len(config.models):
         yield f"models: two have the same name, {twice(m.name for m in config.models)!r}"
     for model in config.models:
-        if model.provider not in config.providers:
-            yield f"models.{model.name}.provider: there is no provider {model.provider!r}"
+        for place, name in (
+            ("provider", model.provider),
+            *(("accounts", n) for n in model.accounts),
+        ):
+            if name not in config.providers:
+                yield f"models.{model.name}.{place}: there is no provider {name!r}"
     for path, name in _model_references(config):
         if not serves(models, name):
             yield f"{path}: there is no model {name!r}"

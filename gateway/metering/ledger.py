@@ -58,8 +58,9 @@ class RequestFinished(NamedTuple):
     """One client request, however it ended; exactly one a request.
 
     ``outcome``: ``success``, ``client_disconnect``, ``truncated`` (an answer that broke after it
-    had begun), ``rejected``, ``denied``, ``deadline``, ``unavailable``, ``upstream_error``,
-    ``technique_error`` or ``internal_error``. ``begun_s`` is the time to the first content.
+    had begun), ``rejected``, ``denied``, ``deadline``, ``unavailable``, ``held_back`` (at a rate
+    limit, for longer than it may), ``upstream_error``, ``technique_error`` or ``internal_error``.
+    ``begun_s`` is the time to the first content.
     ``cancel_s`` is how long it took to close everything after the client had left. ``code`` is our
     name of what went wrong, None where nothing did. ``model`` is a configured name, or empty.
     """

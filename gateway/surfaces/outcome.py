@@ -6,6 +6,8 @@ from techniques.core.errors import (
     DeadlinePassed,
     Denied,
     GatewayError,
+    HeldBack,
+    KeyLimited,
     RequestRejected,
     StreamBroken,
     TechniqueFailed,
@@ -14,10 +16,12 @@ from techniques.core.errors import (
 )
 
 _BY_ERROR: tuple[tuple[type[GatewayError], str], ...] = (
+    (HeldBack, "held_back"),
     (StreamBroken, "truncated"),
     (UpstreamFailed, "upstream_error"),
     (RequestRejected, "rejected"),
     (Denied, "denied"),
+    (KeyLimited, "denied"),
     (DeadlinePassed, "deadline"),
     (Unavailable, "unavailable"),
     (TechniqueFailed, "technique_error"),
@@ -26,7 +30,7 @@ _BY_ERROR: tuple[tuple[type[GatewayError], str], ...] = (
 
 def code_of(error: GatewayError | None) -> str | None:
     """Return a stable name of *error* for the log: ours, never the provider's or a client's."""
-    if isinstance(error, UpstreamFailed):
+    if isinstance(error, UpstreamFailed) and not isinstance(error, HeldBack):
         return error.kind
     return None if error is None else error.code
 

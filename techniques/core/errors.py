@@ -5,12 +5,16 @@
     + UnknownModel       ... there is no such model
     + TooLarge           ... its body is larger than the gateway takes
     + CapReached         ... a cap that the caller set leaves no call to make
+      - BudgetExhausted  ... the budget of its key or team leaves none
+    + OverLimit          ... it alone is more than a rate limit can ever let through
   - Denied               the caller: not allowed
     + Unauthenticated    ... no key, or a wrong one
+  - KeyLimited           the caller: its key makes more calls than it may; later it can
   - DeadlinePassed       the caller: the time that was given is over
-  - Unavailable          the operator: this gateway takes no new calls
+  - Unavailable          the operator: this gateway cannot take the call now
   - UpstreamFailed       the provider; ``kind``, ``retryable`` and ``retry_after`` say what to do
     + StreamBroken       ... after part of the answer had been sent
+    + HeldBack           ... it was not asked: its rate limit would refuse the call
   - TechniqueFailed      the technique: no acceptable answer within its budget
 
 A bug is none of these: it stays the built-in exception that it is.
@@ -66,6 +70,18 @@ class CapReached(RequestRejected):
     default_code = "cap_reached"
 
 
+class BudgetExhausted(CapReached):
+    """The budget of the caller's key, or of its team, leaves no call to make."""
+
+    default_code = "budget_exhausted"
+
+
+class OverLimit(RequestRejected):
+    """The request alone is more than a rate limit can ever let through: waiting is no help."""
+
+    default_code = "request_over_limit"
+
+
 class Denied(GatewayError):
     """The caller may not do this, or not any more."""
 
@@ -78,6 +94,22 @@ class Unauthenticated(Denied):
     default_code = "invalid_api_key"
 
 
+class KeyLimited(GatewayError):
+    """The caller's key makes more calls than it may.
+
+    Attributes:
+        retry_after: Seconds until it may make the next one, None if that is not known.
+    """
+
+    default_code = "key_rate_limited"
+
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, code: str | None = None
+    ) -> None:
+        super().__init__(message, code=code)
+        self.retry_after = retry_after
+
+
 class DeadlinePassed(GatewayError):
     """The time that the caller gave is over."""
 
@@ -85,7 +117,7 @@ class DeadlinePassed(GatewayError):
 
 
 class Unavailable(GatewayError):
-    """This gateway takes no new calls: it is stopping."""
+    """This gateway cannot take the call now: it is stopping, or has lost what it needs for it."""
 
     default_code = "unavailable"
 
@@ -161,6 +193,21 @@ class StreamBroken(UpstreamFailed):
         self, message: str, kind: FailureKind = "transport", *, said: Said | None = None
     ) -> None:
         super().__init__(message, kind, retryable=True, said=said)
+
+
+class HeldBack(UpstreamFailed):
+    """The call was not made: the account's rate limit would refuse it.
+
+    ``retry_after`` is the seconds until it would be let through, None if that is not known.
+    """
+
+    default_code = "rate_limited_upstream"
+
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, code: str | None = None
+    ) -> None:
+        super().__init__(message, "rate_limited", retry_after=retry_after)
+        self.code = code or self.default_code
 
 
 class TechniqueFailed(GatewayError):

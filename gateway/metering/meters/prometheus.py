@@ -77,6 +77,7 @@ OUTCOMES: Final = (
     "denied",
     "deadline",
     "unavailable",
+    "held_back",
     "upstream_error",
     "technique_error",
     "internal_error",

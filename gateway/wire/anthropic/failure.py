@@ -13,6 +13,8 @@ from techniques.core.errors import (
     DeadlinePassed,
     Denied,
     GatewayError,
+    KeyLimited,
+    OverLimit,
     RequestRejected,
     StreamBroken,
     TooLarge,
@@ -48,7 +50,9 @@ _CALLER: tuple[tuple[type[GatewayError], int], ...] = (
     (UnknownModel, 404),
     (TooLarge, 413),
     (CapReached, 402),
+    (OverLimit, 413),
     (RequestRejected, 400),
+    (KeyLimited, 429),
     (DeadlinePassed, 408),
     (Unavailable, 503),
 )

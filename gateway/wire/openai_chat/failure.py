@@ -14,6 +14,9 @@ from techniques.core.errors import (
     Denied,
     FailureKind,
     GatewayError,
+    HeldBack,
+    KeyLimited,
+    OverLimit,
     RequestRejected,
     TechniqueFailed,
     TooLarge,
@@ -41,9 +44,11 @@ _OURS: tuple[tuple[type[GatewayError], _Words], ...] = (
     (UnknownModel, _Words(404, "invalid_request_error")),
     (TooLarge, _Words(413, "invalid_request_error")),
     (CapReached, _Words(402, "billing_error")),
+    (OverLimit, _Words(413, "invalid_request_error")),
     (RequestRejected, _Words(400, "invalid_request_error")),
     (Unauthenticated, _Words(401, "authentication_error")),
     (Denied, _Words(403, "permission_error")),
+    (KeyLimited, _Words(429, "rate_limit_error")),
     (DeadlinePassed, _Words(408, "timeout_error")),
     (Unavailable, _Words(503, "service_unavailable_error")),
     (TechniqueFailed, _Words(502, "technique_error")),
@@ -90,6 +95,8 @@ def _words(error: GatewayError) -> _Words:
 
 def _upstream(error: UpstreamFailed) -> _Words:
     words = _UPSTREAM[error.kind]
+    if isinstance(error, HeldBack):
+        return words._replace(code=error.code)
     status = error.said.status
     if error.kind == "rejected" and status == 403:
         return _Words(403, "permission_error", "upstream_forbidden")

@@ -5,10 +5,14 @@ import pytest
 from gateway.metering.meters.prometheus import OUTCOMES
 from gateway.surfaces.outcome import outcome_of
 from techniques.core.errors import (
+    BudgetExhausted,
     CapReached,
     DeadlinePassed,
     Denied,
     GatewayError,
+    HeldBack,
+    KeyLimited,
+    OverLimit,
     RequestRejected,
     StreamBroken,
     TechniqueFailed,
@@ -32,6 +36,10 @@ TABLE = [
     (UnknownModel("x"), "rejected"),
     (TooLarge("x"), "rejected"),
     (CapReached("x"), "rejected"),
+    (BudgetExhausted("x"), "rejected"),
+    (OverLimit("x"), "rejected"),
+    (HeldBack("x"), "held_back"),
+    (KeyLimited("x"), "denied"),
     (Denied("x"), "denied"),
     (Unauthenticated("x"), "denied"),
     (DeadlinePassed("x"), "deadline"),
