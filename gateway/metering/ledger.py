@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
+from gateway.metering.holds import Holds
 from pricing.cost import dollars
 from pricing.usage import Usage
 from techniques.core.events import Warned
@@ -48,6 +49,33 @@ class CallRetried:
 
 
 @dataclass(frozen=True, slots=True)
+class CallHeld:
+    """A sub-call was held before its account's limit would have refused it.
+
+    ``reason`` is what the full window counts. ``outcome`` is ``resumed``, ``given_back`` (it could
+    not wait so long), ``left`` (nobody wants it any more) or ``observed`` (it would have been).
+    """
+
+    model: str
+    provider: str
+    reason: str
+    seconds: float
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class LimitHit:
+    """An account refused a sub-call with 429 all the same.
+
+    ``expected``: it was sent although the windows were full or unknown; else the ledger had room.
+    """
+
+    model: str
+    provider: str
+    expected: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RequestBegun:
     """A client request has come; a ``RequestFinished`` follows."""
 
@@ -87,7 +115,9 @@ class RequestFinished(NamedTuple):
     code: str | None = None
 
 
-Fact: TypeAlias = CallFinished | CallRetried | Warned | RequestBegun | RequestFinished
+Fact: TypeAlias = (
+    CallFinished | CallRetried | CallHeld | LimitHit | Warned | RequestBegun | RequestFinished
+)
 Meter: TypeAlias = Callable[[Fact], None]
 
 
@@ -105,7 +135,7 @@ class Ledger:
 
     ``client_left`` is set before the client's leaving
     cancels what runs, so that the rows can tell it from other cancellations. ``answering`` is the
-    model of the last sub-call that began to answer as ``answer``.
+    model of the last sub-call that began to answer as ``answer``. ``holds`` are its pauses.
     """
 
     meters: tuple[Meter, ...] = ()
@@ -113,6 +143,7 @@ class Ledger:
     warnings: list[Warned] = field(default_factory=list)
     client_left: bool = False
     answering: Answering | None = None
+    holds: Holds = field(default_factory=Holds)
 
     def record(self, fact: Fact) -> None:
         """Keep *fact* and tell the meters."""

@@ -14,24 +14,23 @@ from starlette.types import Receive, Scope, Send
 
 from gateway.metering.ledger import Ledger, Meter, RequestBegun, RequestFinished
 from gateway.pipeline import Asked, Pipeline
-from gateway.planning.plan import Plan
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import KeyRing, OpenDoor
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.outcome import code_of, outcome_of
+from gateway.surfaces.telling import head_of, summary_of
+from gateway.surfaces.visit import Visit
 from gateway.wire.body import parse
-from gateway.wire.dialect import Dialect, Summary
-from gateway.wire.respond import Exchange, Gone, Headers, encoded
+from gateway.wire.dialect import Dialect
+from gateway.wire.respond import Exchange, Gone, encoded
 from techniques.core.errors import GatewayError, Unavailable
-from techniques.core.json import Json
 
 _FORWARDED: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("anthropic-beta", "anthropic-version")
 }
 """Client headers that a provider of the same dialect may see; no other leaves the gateway."""
 
-_MOST_TOLD: Final = 2000
 _LEFT: Final = 499
 """What is written down as the status where the client left before there was one."""
 
@@ -50,25 +49,6 @@ class Front:
     gate: Gate = field(default_factory=Gate)
 
 
-@dataclass(slots=True)
-class _Visit:
-    """One request, as far as it has come."""
-
-    request_id: str
-    id_header: bytes
-    headers: Mapping[str, str]
-    ledger: Ledger
-    came: float = field(default_factory=perf_counter)
-    asked: Asked | None = None
-    plan: Plan | None = None
-    exchange: Exchange | None = None
-    error: GatewayError | None = None
-    bug: bool = False
-    status: int = 0
-    decoded: float = 0.0
-    planned: float = 0.0
-
-
 class CompletionEndpoint:
     """``POST`` of one dialect's path, as an ASGI application."""
 
@@ -79,9 +59,7 @@ class CompletionEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        visit = _Visit(
-            token_hex(16), self._id_header, headers_of(scope), Ledger(self._front.meters)
-        )
+        visit = Visit(token_hex(16), self._id_header, headers_of(scope), Ledger(self._front.meters))
         visit.ledger.record(RequestBegun(self._dialect.name))
         try:
             self._front.gate.enter()
@@ -95,7 +73,7 @@ class CompletionEndpoint:
             visit.exchange = None  # each knows the other: only the collector would free them
             self._front.gate.leave()
 
-    async def _let_in(self, visit: _Visit, receive: Receive, send: Send) -> None:
+    async def _let_in(self, visit: Visit, receive: Receive, send: Send) -> None:
         try:
             await self._serve(visit, receive, send)
         except Gone:
@@ -110,7 +88,7 @@ class CompletionEndpoint:
             visit.error = GatewayError("The gateway has failed.", code="internal_error")
         await self._end(visit, send)
 
-    async def _serve(self, visit: _Visit, receive: Receive, send: Send) -> None:
+    async def _serve(self, visit: Visit, receive: Receive, send: Send) -> None:
         front = self._front
         caller = front.door.caller(visit.headers)
         raw = await body_of(receive, visit.headers, front.max_body)
@@ -132,7 +110,7 @@ class CompletionEndpoint:
             front.keepalive_s,
         )
 
-    def _exchange(self, visit: _Visit, receive: Receive, send: Send) -> Exchange:
+    def _exchange(self, visit: Visit, receive: Receive, send: Send) -> Exchange:
         assert visit.asked is not None
         return Exchange(
             self._dialect,
@@ -140,11 +118,11 @@ class CompletionEndpoint:
             receive,
             send,
             visit.ledger,
-            lambda: _head(visit),
-            lambda: _summary(visit),
+            lambda: head_of(visit),
+            lambda: summary_of(visit),
         )
 
-    async def _end(self, visit: _Visit, send: Send) -> None:
+    async def _end(self, visit: Visit, send: Send) -> None:
         """Send the failure, if one is left to send, and write down how it all ended."""
         exchange = visit.exchange
         try:
@@ -158,14 +136,14 @@ class CompletionEndpoint:
         finally:
             visit.ledger.record(_finished(visit, self._dialect.name, self._label(visit)))
 
-    def _label(self, visit: _Visit) -> str:
+    def _label(self, visit: Visit) -> str:
         """Return the configured name of the model that was asked for, also by a refused call."""
         if visit.plan is not None:
             return visit.plan.model.name
         planner = self._front.pipeline.planner
         return planner.catalogue.label(visit.asked.call.model) if visit.asked else ""
 
-    async def _fail(self, visit: _Visit, error: GatewayError, send: Send) -> int:
+    async def _fail(self, visit: Visit, error: GatewayError, send: Send) -> int:
         if visit.exchange is not None and visit.exchange.status is not None:
             await visit.exchange.break_off(error)
             return visit.exchange.status  # too late for another
@@ -174,7 +152,7 @@ class CompletionEndpoint:
             (b"content-type", b"application/json"),
             (b"content-length", str(len(failure.body)).encode()),
             *encoded(failure.headers),
-            *_head(visit),
+            *head_of(visit),
         ]
         status = failure.status
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -192,84 +170,7 @@ def _attempted(headers: Mapping[str, str]) -> int:
     return int(count) if count.isdecimal() and len(count) < 4 else 0
 
 
-def _head(visit: _Visit) -> Headers:
-    """Return the response headers, as far as things are known when they are sent."""
-    own = visit.request_id.encode()
-    headers: Headers = [(b"x-lockgate-request-id", own), (visit.id_header, own)]
-    plan, ledger = visit.plan, visit.ledger
-    if plan is not None:
-        answered = ledger.answering or plan.model.target
-        headers += (
-            (b"x-lockgate-technique", plan.technique.encode()),
-            (b"x-lockgate-model", answered.shown.encode()),
-            (b"x-lockgate-provider", answered.provider.encode()),
-            (b"x-lockgate-overhead-ms", b"%.3f" % ((visit.planned - visit.came) * 1000)),
-        )
-        if plan.why != "default":
-            headers.append((b"x-lockgate-route", plan.why.encode()))
-        if ledger.rows and not _is_streamed(visit):  # a stream tells at its end
-            headers += (
-                (b"x-lockgate-calls", b"%d" % len(ledger.rows)),
-                (b"x-lockgate-cost-source", ledger.cost_source().encode()),
-            )
-            if cost := ledger.cost_usd():
-                headers.append((b"x-lockgate-cost-usd", cost.encode()))
-    if ledger.warnings:
-        headers.append((b"x-lockgate-warnings", _one_line("; ".join(_warnings(ledger)))))
-    return headers
-
-
-def _is_streamed(visit: _Visit) -> bool:
-    return visit.asked is not None and visit.asked.call.streamed and visit.error is None
-
-
-def _one_line(text: str) -> bytes:
-    """Return *text*, in which a client's own words may stand, as what a header can hold."""
-    plain = "".join(c if c.isprintable() else "?" for c in text[:_MOST_TOLD])
-    return plain.encode("latin-1", "replace")
-
-
-def _warnings(ledger: Ledger) -> list[str]:
-    return [f"{w.code}: {w.detail}" if w.detail else w.code for w in ledger.warnings]
-
-
-def _summary(visit: _Visit) -> Summary:
-    ledger, plan, asked = visit.ledger, visit.plan, visit.asked
-    assert plan is not None
-    assert asked is not None
-    trailer: dict[str, Json] | None = None
-    if plan.card is not None or _speaks_lockgate(visit) or len(ledger.rows) > 1:
-        answered = ledger.answering or plan.model.target
-        trailer = {
-            "request_id": visit.request_id,
-            "technique": plan.technique,
-            "model": answered.shown,
-            "provider": answered.provider,
-            "calls": len(ledger.rows),
-            "cost_usd": ledger.cost_usd(),
-            "cost_source": ledger.cost_source(),
-            "paused_ms": 0,
-            "warnings": _warnings(ledger),
-        }
-    return Summary(
-        usage=ledger.usage(),
-        calls=len(ledger.rows),
-        cost_usd=ledger.cost_usd(),
-        cost_source=ledger.cost_source(),
-        trailer=trailer,
-        total=asked.wishes.usage_mode == "total",
-    )
-
-
-def _speaks_lockgate(visit: _Visit) -> bool:
-    """Return whether the client asked for anything of ours; others get the provider's bytes."""
-    assert visit.asked is not None
-    return bool(visit.asked.call.wishes) or any(
-        name.startswith(wishing.PREFIX) for name in visit.headers
-    )
-
-
-def _finished(visit: _Visit, dialect: str, model: str) -> RequestFinished:
+def _finished(visit: Visit, dialect: str, model: str) -> RequestFinished:
     asked, plan, exchange, ledger = visit.asked, visit.plan, visit.exchange, visit.ledger
     now = perf_counter()
     wishes = asked.wishes if asked else wishing.NOTHING

@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 import anyio
+import orjson
 from starlette.types import Message, Receive, Send
 
+from gateway.metering.holds import Holding
 from gateway.metering.ledger import Ledger
 from gateway.wire.dialect import Call, Dialect, Encoder, Summary
 from techniques.core.errors import GatewayError
@@ -38,6 +40,9 @@ _STREAM: Final = (
 )
 _EARLY: Final = (Provisional, Traced)
 """What a client asked to be shown before the answer: it is sent at once, and so is the status."""
+_HELD_AFTER_S: Final = 1.0
+"""A shorter hold is not spoken of."""
+_HELD_EVERY_S: Final = 10.0
 _SILENT: Final = (Started, UsageReported, Note, Warned, *_EARLY)
 """Events that do not begin an answer: until another comes, a failure has its own status."""
 
@@ -69,7 +74,8 @@ class Exchange:
     left_at: float | None = None
     failure: GatewayError | None = None
     ended: bool = False
-    _last_write: float = field(default_factory=monotonic)
+    _last_write: float = field(default_factory=perf_counter)
+    _nap: anyio.CancelScope | None = None
     _writer: Encoder | None = None
 
     async def respond(
@@ -115,14 +121,30 @@ class Exchange:
         self, serving: asyncio.Task[Any], encoder: Encoder, keepalive_s: float
     ) -> None:
         """Wait for the client to leave; keep a silent stream alive until then."""
+        self.ledger.holds.watch = self._look_again
         while not self.ended:
-            silent_s = monotonic() - self._last_write
-            if silent_s >= keepalive_s:
-                await self._write(encoder.ping())
+            holding = self.ledger.holds.longest
+            due_s = self._due_s(keepalive_s, holding)
+            if due_s <= 0:
+                await self._write(encoder.ping() if holding is None else _held(holding))
                 continue
-            with anyio.move_on_after(keepalive_s - silent_s):
+            with anyio.move_on_after(due_s) as self._nap:
                 await self._await_leaving(serving)
                 return
+
+    def _due_s(self, keepalive_s: float, holding: Holding | None) -> float:
+        """Return in how many seconds the client is to be told that it is not forgotten."""
+        now = perf_counter()
+        silent_s = now - self._last_write
+        if holding is None:
+            return keepalive_s - silent_s
+        if self._last_write <= holding.since:  # it was not told of this hold
+            return holding.since + _HELD_AFTER_S - now
+        return min(_HELD_EVERY_S, keepalive_s) - silent_s
+
+    def _look_again(self) -> None:
+        if self._nap is not None:
+            self._nap.cancel()
 
     async def _whole(self, answer: Answer) -> None:
         told: list[Event] = []
@@ -190,7 +212,7 @@ class Exchange:
         await self._put({"type": "http.response.body", "body": body, "more_body": False})
 
     async def _write(self, data: bytes) -> None:
-        self._last_write = monotonic()
+        self._last_write = perf_counter()
         if self.status is None:
             self.status = 200
             headers = [*_STREAM, *self.head()]
@@ -203,6 +225,12 @@ class Exchange:
             await self.send(message)
         except RuntimeError as error:  # a server that could not see the client leave
             raise Gone("The client left.") from error
+
+
+def _held(holding: Holding) -> bytes:
+    """Return the comment that tells of a hold; both dialects' clients skip it."""
+    said = {"state": "held", "eta_ms": holding.eta_ms, "position": holding.position}
+    return b": lockgate %s\n\n" % orjson.dumps(said | {"reason": holding.reason})
 
 
 def _folded(events: list[Event]) -> Reply:

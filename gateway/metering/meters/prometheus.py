@@ -23,8 +23,10 @@ from prometheus_client import (
 
 from gateway.metering.ledger import (
     CallFinished,
+    CallHeld,
     CallRetried,
     Fact,
+    LimitHit,
     RequestBegun,
     RequestFinished,
 )
@@ -238,6 +240,8 @@ class PrometheusMeter:
                 self._add(1, self._warnings, fact.code)
             case CallRetried():
                 self._add(1, self._retries, fact.kind, "model" if fact.moved else "attempt")
+            case CallHeld() | LimitHit():
+                pass  # see ``gateway.metering.meters.pacing``
 
     def _add(self, amount: float, metric: Counter | Gauge, *labels: str) -> None:
         self._sums[self._child(metric, *labels)] += amount

@@ -1,0 +1,32 @@
+"""One request at a surface, as far as it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from gateway.metering.ledger import Ledger
+from gateway.pipeline import Asked
+from gateway.planning.plan import Plan
+from gateway.wire.respond import Exchange
+from techniques.core.errors import GatewayError
+
+
+@dataclass(slots=True)
+class Visit:
+    """One request, as far as it has come."""
+
+    request_id: str
+    id_header: bytes
+    headers: Mapping[str, str]
+    ledger: Ledger
+    came: float = field(default_factory=perf_counter)
+    asked: Asked | None = None
+    plan: Plan | None = None
+    exchange: Exchange | None = None
+    error: GatewayError | None = None
+    bug: bool = False
+    status: int = 0
+    decoded: float = 0.0
+    planned: float = 0.0
