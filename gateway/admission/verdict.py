@@ -49,14 +49,9 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class GiveBack:
-    """It is not made. ``late``: its own deadline leaves no time for it, wherever it goes."""
+    """It is not made: it may not wait so long, it is not to wait, or could not end in time."""
 
     why: Literal["patience", "asked", "deadline"]
-
-    @property
-    def late(self) -> bool:
-        """Whether the deadline is what stands against it."""
-        return self.why == "deadline"
 
 
 def verdict(
@@ -67,12 +62,12 @@ def verdict(
     It has been there for *waited_s*, and would take *predicted_s*. Waiting or not is a comparison
     of the time to wait with the patience, and nothing else.
     """
+    deadline_s = patience.deadline_s
+    if deadline_s is not None and waited_s + predicted_s > deadline_s:
+        return GiveBack("deadline")
     if patience.on_limit != "hold":
         return GiveBack("asked")
     left = patience.longest_s(predicted_s) - waited_s
     if left > 0 and (eta_s or 0.0) <= left:
         return Hold(left)
-    deadline = patience.deadline_s
-    if deadline is not None and waited_s + predicted_s + (eta_s or 0.0) > deadline:
-        return GiveBack("deadline")
     return GiveBack("patience")

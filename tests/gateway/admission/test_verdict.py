@@ -43,12 +43,9 @@ def test_a_client_that_wants_no_waiting_is_told_at_once(wish: str) -> None:
     assert verdict(Patience(55, on_limit=wish), 0, 0.001) == GiveBack("asked")  # type: ignore[arg-type]
 
 
-def test_a_deadline_that_the_wait_and_the_call_would_pass_is_told_as_such() -> None:
-    told = verdict(Patience(300, deadline_s=5), 0, 3, predicted_s=10)
-
-    assert told == GiveBack("deadline")
-    assert isinstance(told, GiveBack)
-    assert told.late
+def test_a_call_that_could_not_end_in_time_even_at_once_is_too_late() -> None:
+    assert verdict(Patience(300, deadline_s=5), 0, 0, predicted_s=6) == GiveBack("deadline")
+    assert verdict(Patience(300, deadline_s=5), 0, 9, predicted_s=1) == GiveBack("patience")
 
 
 def test_a_call_that_fits_its_deadline_after_the_wait_is_held() -> None:

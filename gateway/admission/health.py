@@ -1,0 +1,87 @@
+"""Whether a model at an account is up, by how its last calls ended. Arithmetic only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+Gate: TypeAlias = Literal["open", "probe", "shut"]
+"""A call may go; it may go alone, to find out; it may not."""
+
+_IN_A_ROW: Final = 5
+_WEIGHT: Final = 0.1
+_AT_LEAST: Final = 20
+_HALF: Final = 0.5
+_FIRST_S: Final = 10.0
+_LONGEST_S: Final = 300.0
+_OVERLOADED_S: Final = 5.0
+
+
+@dataclass(slots=True)
+class Health:
+    """A circuit breaker: five failures in a row shut it, or every second call of twenty or more.
+
+    It stays shut for 10 s, after each failed probe for twice as long, up to 5 min. Failures are the
+    provider's or the network's; what it refuses is none, and neither is a rate limit. An overload
+    (503, 529) shuts it for 5 s without counting. Times are seconds of one clock.
+
+    Source: Nygard 2007, "Release It!", circuit breaker.
+    """
+
+    failures: int = 0
+    error_rate: float = 0.0
+    calls: int = 0
+    until: float = 0.0
+    shut_s: float = 0.0
+    probing: bool = False
+
+    def gate(self, now: float) -> Gate:
+        """Return whether a call may go."""
+        if now < self.until:
+            return "shut"
+        if not self.shut_s:
+            return "open"
+        return "shut" if self.probing else "probe"
+
+    def left_s(self, now: float) -> float:
+        """Return in how many seconds a call may go, as far as is known."""
+        return max(self.until - now, 0.0)
+
+    def probe(self) -> None:
+        """Note that one call goes alone."""
+        self.probing = True
+
+    def withdraw(self) -> None:
+        """Note that the probe was not made after all."""
+        self.probing = False
+
+    def succeeded(self) -> None:
+        """Note a call that was answered, if only with a refusal."""
+        self._count(0.0)
+        self.failures = 0
+        if self.shut_s:
+            self.shut_s = self.until = 0.0
+            self.calls, self.error_rate = 0, 0.0
+        self.probing = False
+
+    def overloaded(self, now: float) -> None:
+        """Note that the provider has too much to do."""
+        self.probing = False
+        self.until = max(self.until, now + _OVERLOADED_S)
+
+    def failed(self, now: float) -> None:
+        """Note a call that failed."""
+        self._count(1.0)
+        self.failures += 1
+        if self.probing or self.failures >= _IN_A_ROW or self._is_bad():
+            self.shut_s = min(2 * self.shut_s, _LONGEST_S) if self.shut_s else _FIRST_S
+            self.until = max(self.until, now + self.shut_s)
+            self.failures = 0
+            self.probing = False
+
+    def _is_bad(self) -> bool:
+        return self.calls >= _AT_LEAST and self.error_rate > _HALF
+
+    def _count(self, error: float) -> None:
+        self.calls += 1
+        self.error_rate += _WEIGHT * (error - self.error_rate)

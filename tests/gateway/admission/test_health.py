@@ -1,0 +1,94 @@
+"""The circuit breaker, on numbers alone."""
+
+from __future__ import annotations
+
+from gateway.admission.health import Health
+
+
+def shut(at: float = 0.0) -> Health:
+    health = Health()
+    for _ in range(5):
+        health.failed(at)
+    return health
+
+
+def test_five_failures_in_a_row_shut_it_for_ten_seconds() -> None:
+    health = Health()
+    for _ in range(4):
+        health.failed(0)
+    assert health.gate(0) == "open"
+
+    health.failed(0)
+
+    assert [health.gate(now) for now in (0, 9.9, 10)] == ["shut", "shut", "probe"]
+    assert health.left_s(4) == 6
+
+
+def test_a_success_between_begins_the_count_anew() -> None:
+    health = Health()
+    for _ in range(4):
+        health.failed(0)
+    health.succeeded()
+    for _ in range(4):
+        health.failed(0)
+
+    assert health.gate(0) == "open"
+
+
+def test_while_one_probes_nobody_else_goes() -> None:
+    health = shut()
+    health.probe()
+
+    assert health.gate(10) == "shut"
+
+
+def test_a_probe_that_is_answered_opens_it_whole() -> None:
+    health = shut()
+    health.probe()
+    health.succeeded()
+
+    assert health.gate(10) == "open"
+    for _ in range(4):
+        health.failed(10)
+    assert health.gate(10) == "open"
+
+
+def test_each_probe_that_fails_doubles_the_time_up_to_five_minutes() -> None:
+    health, now, times = shut(), 10.0, []
+    for _ in range(7):
+        health.probe()
+        health.failed(now)
+        times.append(health.left_s(now))
+        now += times[-1]
+
+    assert times == [20, 40, 80, 160, 300, 300, 300]
+
+
+def test_a_probe_that_was_not_made_leaves_the_turn_to_another() -> None:
+    health = shut()
+    health.probe()
+    health.withdraw()
+
+    assert health.gate(10) == "probe"
+
+
+def test_every_second_call_failing_shuts_it_too_but_not_before_twenty() -> None:
+    health = Health()
+    pattern = [True, True, False]
+    for place in range(19):
+        health.failed(0) if pattern[place % 3] else health.succeeded()
+    assert health.gate(0) == "open"
+
+    for place in range(19, 40):
+        health.failed(0) if pattern[place % 3] else health.succeeded()
+
+    assert health.gate(0) == "shut"
+
+
+def test_an_overload_is_waited_out_and_is_no_failure() -> None:
+    health = Health()
+    for _ in range(9):
+        health.overloaded(0)
+
+    assert health.gate(4.9) == "shut"
+    assert health.gate(5) == "open"
