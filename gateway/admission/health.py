@@ -56,10 +56,10 @@ class Health:
         self.probing = False
 
     def succeeded(self) -> None:
-        """Note a call that was answered, if only with a refusal."""
+        """Note a call that was answered, if only with a refusal. When shut, a probe alone opens."""
         self._count(0.0)
         self.failures = 0
-        if self.shut_s:
+        if self.probing:
             self.shut_s = self.until = 0.0
             self.calls, self.error_rate = 0, 0.0
         self.probing = False
