@@ -10,11 +10,12 @@ from types import TracebackType
 
 from gateway.metering import estimate
 from gateway.metering.ledger import Answering, CallFinished, Ledger
+from gateway.upstream.head import Head, Headed
 from gateway.upstream.provider import Target
 from pricing.cost import cost
 from pricing.price import Price
 from pricing.usage import Usage
-from techniques.core.channel import Channel, EventStream
+from techniques.core.channel import Channel
 from techniques.core.errors import GatewayError, RequestRejected, StreamBroken, UpstreamFailed
 from techniques.core.events import (
     Event,
@@ -46,13 +47,13 @@ class MeteredChannel:
         self.price = price
         self.ledger = ledger
 
-    def open(self, request: Request) -> EventStream:
+    def open(self, request: Request) -> MeteredCall:
         """Send *request* on; the fact is recorded on leaving, also when cancelled."""
-        return _Metered(self, request)
+        return MeteredCall(self, request)
 
 
-class _Metered:
-    """One sub-call, and what came by of it."""
+class MeteredCall(Headed):
+    """One sub-call, and what came by of it. ``row`` is its fact, once it has ended."""
 
     __slots__ = (
         "_call",
@@ -66,6 +67,7 @@ class _Metered:
         "counted",
         "first_s",
         "outcome",
+        "row",
         "thought",
         "usage",
     )
@@ -85,6 +87,11 @@ class _Metered:
         self.begun = False
         self.first_s: float | None = None
         self.outcome = ""
+        self.row: CallFinished | None = None
+
+    def head(self) -> Head | None:
+        """Return the head of the answer, as far as one has come."""
+        return self._call.head() if isinstance(self._call, Headed) else None
 
     async def __aenter__(self) -> AsyncIterator[Event]:
         try:
@@ -165,23 +172,22 @@ class _Metered:
         if guessed:
             reasoning = estimate.reasoning_tokens(self.thought, usage)
             usage = replace(usage, reasoning_tokens=reasoning)
-        ledger.record(
-            CallFinished(
-                model=target.name,
-                provider=target.provider,
-                role=self._request.role,
-                step=self._request.step,
-                usage=usage,
-                estimated=estimated,
-                cost=_cost(usage, price),
-                cost_source="unknown" if price is None else "operator",
-                outcome=outcome,
-                started_at=self._started_at,
-                seconds=perf_counter() - self._started,
-                first_s=self.first_s,
-                reasoning_estimated=guessed,
-            )
+        self.row = CallFinished(
+            model=target.name,
+            provider=target.provider,
+            role=self._request.role,
+            step=self._request.step,
+            usage=usage,
+            estimated=estimated,
+            cost=_cost(usage, price),
+            cost_source="unknown" if price is None else "operator",
+            outcome=outcome,
+            started_at=self._started_at,
+            seconds=perf_counter() - self._started,
+            first_s=self.first_s,
+            reasoning_estimated=guessed,
         )
+        ledger.record(self.row)
 
 
 def _cost(usage: Usage, price: Price | None) -> int | None:
@@ -190,7 +196,7 @@ def _cost(usage: Usage, price: Price | None) -> int | None:
     return 0 if usage == _NOTHING else cost(usage, price)
 
 
-def _usage(request: Request, seen: _Metered, outcome: str) -> tuple[Usage, bool]:
+def _usage(request: Request, seen: MeteredCall, outcome: str) -> tuple[Usage, bool]:
     """Return the tokens used, and whether they were guessed.
 
     A call that failed before its answer began used none. One that was cancelled by then was

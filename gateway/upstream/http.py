@@ -16,6 +16,7 @@ from typing import Final
 import structlog
 
 from gateway.upstream.faults import endless
+from gateway.upstream.head import Head, Headed
 from gateway.upstream.provider import Provider, Reader, Target
 from gateway.upstream.redact import Mask
 from gateway.upstream.transport import Response, Transport
@@ -92,7 +93,7 @@ def _is_stream(content_type: str, start: bytes) -> bool:
     return said or start.lstrip(_BOM).startswith((b"data:", b"event:", b": "))
 
 
-class _Call:
+class _Call(Headed):
     """One call. Entering sends it and waits for the first content."""
 
     __slots__ = (
@@ -103,10 +104,12 @@ class _Call:
         "_failure",
         "_finished",
         "_first",
+        "_headed",
         "_over",
         "_reader",
         "_request",
         "_response",
+        "_said",
         "_spoken",
         "_unsaid",
     )
@@ -126,12 +129,21 @@ class _Call:
         self._finished: Finished | None = None
         self._over = False
         self._failure: UpstreamFailed | None = None
+        self._headed = False
+        self._said = b""
+
+    def head(self) -> Head | None:
+        """Return the head of the answer, None before it has come."""
+        if not self._headed:
+            return None
+        return Head(self._response.status, self._response.headers, self._said)
 
     async def __aenter__(self) -> AsyncIterator[Event]:
         channel = self._channel
         call = channel.provider.encode(self._request, channel.target)
         self._deadline = monotonic() + channel.patience.first_byte_s
         self._response = await channel.transport.post(call, self._deadline)
+        self._headed = True
         self._first.extend(call.warnings)
         try:
             await self._begin()
@@ -254,5 +266,5 @@ class _Call:
                 if not (chunk := await response.read()):
                     break
                 body += chunk
-        said = bytes(body[:_ERROR_BODY])
-        return self._channel.refusal(response.status, response.headers, said)
+        self._said = bytes(body[:_ERROR_BODY])
+        return self._channel.refusal(response.status, response.headers, self._said)
