@@ -1,0 +1,137 @@
+"""The default predictor: conformal bounds, learned by kind of call."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Final, Protocol
+
+from gateway.admission.need.inputs import Inputs
+from gateway.admission.need.stream import STEP, Stream
+from gateway.admission.need.streams import Key, Streams
+from gateway.admission.need.times import Times
+from gateway.admission.need.value import Fit, Ground, Latency, Need, SubCall, Timing
+from pricing.usage import Usage
+
+UNLEARNED: Final = 4096
+"""Output tokens that are expected where nobody states a limit and nothing is learned."""
+
+_GROUNDS: Final[tuple[Ground, ...]] = ("calls", "role", "model")
+_OVERSIZED: Final = 4
+_LEAST_SLACK: Final = 4
+_SLACK: Final = 64
+
+
+class Predictor(Protocol):
+    """Says what sub-calls need, and learns from what they used."""
+
+    def need(self, call: SubCall) -> Need:
+        """Return what *call* will use."""
+        ...
+
+    def latency(self, call: SubCall) -> Latency | None:
+        """Return how long *call* will take; None until enough is known."""
+        ...
+
+    def record(self, call: SubCall, need: Need, usage: Usage, timing: Timing | None = None) -> Fit:
+        """Take in what *call* used, for which *need* was said; return how the two compare."""
+        ...
+
+
+class Conformal:
+    """Bounds that hold for 98 of 100 calls, whatever the distribution of what they use.
+
+    A call is expected to be like the last of its model, use, role, and whether it offers tools,
+    asks for a form and for reasoning; where these are fewer than 20, like those of its model and
+    role, then of its model; then to use all it may, or *unlearned* tokens if that is not stated.
+
+    Source: see ``Stream``.
+    """
+
+    __slots__ = ("_inputs", "_outputs", "_times", "_unlearned")
+
+    def __init__(self, unlearned: int = UNLEARNED, step: float = STEP) -> None:
+        self._unlearned = unlearned
+        self._inputs = Inputs()
+        self._outputs = Streams(_wider, lambda: Stream(step=step))
+        self._times = Times()
+
+    def need(self, call: SubCall) -> Need:
+        """Return what *call* will use."""
+        traits = call.traits
+        stated, limit, choices = traits.stated, _limit(call), traits.choices
+        bound = self._inputs.bound(call)
+        found = self._outputs.find(_key(call))
+        if found is None:
+            return _unlearned(self._unlearned * choices if limit is None else limit, limit, bound)
+        bounded, middle, high = found[0].figures()
+        learned = _with_slack(bounded) * choices
+        usual = ceil(high) * choices
+        most = learned if limit is None else limit
+        return Need(
+            bound,
+            learned if learned < most else most,
+            min(ceil(middle) * choices, most),
+            most,
+            min(self._inputs.cached(call), bound),
+            _GROUNDS[found[1]],
+            learned,
+            usual,
+            stated is not None and stated > _OVERSIZED * max(usual, 1),
+        )
+
+    def latency(self, call: SubCall) -> Latency | None:
+        """Return how long *call* will take; None until 20 calls of its model were timed."""
+        return self._times.latency(call)
+
+    def record(self, call: SubCall, need: Need, usage: Usage, timing: Timing | None = None) -> Fit:
+        """Take in what *call* used, for which *need* was said; return how the two compare.
+
+        Give it counts of the provider's only, of answers that came to their end.
+        """
+        self._inputs.record(call, need, usage)
+        key = _key(call)
+        missed = usage.output_tokens > need.output
+        share = None
+        if need.usual:
+            stream = self._outputs.at(key, _GROUNDS.index(need.ground))
+            if stream is not None:
+                stream.adapt(missed=missed)
+                share = stream.share
+        self._outputs.record(key, -(-usage.output_tokens // call.traits.choices))
+        if timing is not None:
+            self._times.record(call, usage.output_tokens, timing)
+        return Fit(
+            usage.input_tokens > need.input,
+            missed,
+            need.input + need.output,
+            usage.input_tokens + usage.output_tokens,
+            share,
+            need.ground,
+        )
+
+
+def _key(call: SubCall) -> Key:
+    traits = call.traits
+    return (call.model, call.role, call.use, traits.tools, traits.schema, traits.thinking)
+
+
+def _wider(key: Key) -> tuple[Key, Key]:
+    return key[:2], key[:1]
+
+
+def _limit(call: SubCall) -> int | None:
+    """Return the most output that all choices of *call* can have, None if nobody says."""
+    allowed, given = call.traits.max_tokens, call.most_output
+    if allowed is None or (given is not None and given < allowed):
+        allowed = given
+    return None if allowed is None else allowed * call.traits.choices
+
+
+def _with_slack(bound: float) -> int:
+    """Return *bound* and a little: calls that were all alike do not promise the next to be so."""
+    return ceil(bound + (bound / _SLACK if bound > _SLACK * _LEAST_SLACK else _LEAST_SLACK))
+
+
+def _unlearned(output: int, limit: int | None, bound: int) -> Need:
+    ground: Ground = "default" if limit is None else "limit"
+    return Need(bound, output, output, output, ground=ground, learned=output)

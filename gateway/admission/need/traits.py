@@ -1,0 +1,118 @@
+"""What of a request tells how much it will use. A relayed body is looked at, not decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from gateway.admission.need.weight import weigh, weigh_body, weigh_request
+from techniques.core.json import Json
+from techniques.core.request import Message, Relay, Request
+
+_MOST_TOKENS: Final = 2**40
+_MOST_CHOICES: Final = 128
+_PREFIX: Final = 4096
+"""About as many bytes as the least that providers cache: 1,024 tokens."""
+
+_SHAPED: Final = ("json_schema", "json_object")
+
+
+class Traits(NamedTuple):
+    """What of a request tells its need.
+
+    Attributes:
+        tools: It offers tools.
+        schema: Its answer must have a form.
+        thinking: It asks for reasoning.
+        max_tokens: What the caller allows one answer to have; None: nothing was said.
+        choices: How many answers it asks for.
+        text_bytes: Its size without images and sound.
+        framed: ``text_bytes`` counts the body's JSON too, and not only the words in it.
+        prefix: Stands for its first 4,096 bytes, None if it is shorter; differs between processes.
+    """
+
+    tools: bool = False
+    schema: bool = False
+    thinking: bool = False
+    max_tokens: int | None = None
+    choices: int = 1
+    text_bytes: int = 0
+    images: int = 0
+    sounds: int = 0
+    framed: bool = False
+    prefix: int | None = None
+
+    @property
+    def stated(self) -> int | None:
+        """The most output tokens that the caller allows, over all choices."""
+        return None if self.max_tokens is None else self.max_tokens * self.choices
+
+
+def traits(request: Request) -> Traits:
+    """Return what of *request* tells its need; in time that does not grow with relayed text."""
+    return _spelled(request) if request.relay is None else _relayed(request.relay)
+
+
+def _relayed(relay: Relay) -> Traits:
+    body = relay.body
+    weight = weigh(body) if relay.raw is None else weigh_body(body, len(relay.raw))
+    return Traits(
+        tools=bool(body.get("tools")),
+        schema=_shaped(body),
+        thinking=_thinks(body),
+        max_tokens=_limit(body.get("max_completion_tokens")) or _limit(body.get("max_tokens")),
+        choices=_choices(body.get("n")),
+        text_bytes=weight.text,
+        images=weight.images,
+        sounds=weight.sounds,
+        framed=True,
+        prefix=_prefix(relay.raw),
+    )
+
+
+def _spelled(request: Request) -> Traits:
+    sampling, shape, wish = request.sampling, request.response_format, request.thinking
+    weight = weigh_request(request)
+    return Traits(
+        tools=bool(request.tools),
+        schema=shape is not None,
+        thinking=wish is not None and wish.thinks,
+        max_tokens=_limit(sampling.max_output_tokens),
+        choices=_choices(sampling.n),
+        text_bytes=weight.text,
+        images=weight.images,
+        sounds=weight.sounds,
+        prefix=_first_words(request.messages),
+    )
+
+
+def _prefix(raw: bytes | None) -> int | None:
+    return hash(raw[:_PREFIX]) if raw is not None and len(raw) >= _PREFIX else None
+
+
+def _first_words(messages: tuple[Message, ...]) -> int | None:
+    text = messages[0].text if messages else ""
+    return hash(text[:_PREFIX]) if len(text) >= _PREFIX else None
+
+
+def _limit(value: Json) -> int | None:
+    return value if type(value) is int and 0 < value <= _MOST_TOKENS else None
+
+
+def _choices(value: Json) -> int:
+    return min(max(value, 1), _MOST_CHOICES) if type(value) is int else 1
+
+
+def _shaped(body: Mapping[str, Json]) -> bool:
+    shape = body.get("response_format") or body.get("output_format")
+    if shape is None and isinstance(config := body.get("output_config"), dict):
+        shape = config.get("format")
+    return isinstance(shape, dict) and shape.get("type") in _SHAPED
+
+
+def _thinks(body: Mapping[str, Json]) -> bool:
+    thinking = body.get("thinking")
+    if isinstance(thinking, dict):
+        return thinking.get("type") != "disabled"
+    effort = body.get("reasoning_effort")
+    return isinstance(effort, str) and effort != "none"
