@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias
 
 Kind: TypeAlias = Literal["bucket", "fixed", "gauge", "never"]
@@ -17,8 +16,6 @@ Kind: TypeAlias = Literal["bucket", "fixed", "gauge", "never"]
 
 Amounts: TypeAlias = Mapping[str, int]
 """Window name to amount."""
-
-_NONE: Amounts = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +162,7 @@ class Settlement:
     """
 
     lease: str
-    used: Amounts = _NONE
+    used: Amounts = field(default_factory=dict)
     readings: Sequence[WindowReading] = ()
     row: str | None = None
 
@@ -188,7 +185,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class WindowState:
-    """A window as it stands now. ``drain`` is per second, ``level`` of money what is left."""
+    """A window as it stands now.
+
+    ``rate`` is what comes back in a second, less the ``drain`` of others; ``level`` of money is
+    what is left.
+    """
 
     name: str
     kind: Kind

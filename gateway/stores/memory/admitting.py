@@ -1,0 +1,139 @@
+"""Asking for admission, and waiting for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gateway.admission.queueing import Waiter, cost
+from gateway.admission.windows import NEVER, RELEASE, Purse
+from gateway.stores.ledger import (
+    Answer,
+    Entry,
+    Granted,
+    Never,
+    Place,
+    QueueFull,
+    Unknown,
+    Waiting,
+)
+from gateway.stores.memory.pool import UNSEEN_MS, Pool
+from gateway.stores.memory.pump import ABSENT, Head, Verdict, judge, pump, standing
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLimits:
+    """How many may wait in a pool, and of them of one tenant."""
+
+    pool: int = 1000
+    tenant: int = 250
+
+
+def admit(pool: Pool, entry: Entry, limits: QueueLimits, *, dispatched: bool) -> Answer:
+    """Grant *entry*, or let it wait."""
+    lease = pool.lease(entry.id)
+    if lease is not None and not (lease.ended and lease.sent is None):
+        return Granted(lease.tag)
+    if entry.id in pool.line.entries:
+        return check(pool, entry.id)
+    needs = entry.asks[0].needs if len(entry.asks) == 1 else _together(entry)
+    lane = tuple(sorted(needs))
+    verdict = judge(pool, lane, needs)
+    if verdict.wait in {ABSENT, NEVER}:
+        return _impossible(pool, verdict)
+    tag = _tag(pool, entry.place, needs)
+    asks = tuple((ask.lease, ask.needs) for ask in entry.asks)
+    if verdict.wait == 0 and not pool.line.entries:
+        pool.grant(asks, tag, dispatched=dispatched)
+        return Granted(tag)
+    place = entry.place
+    since = pool.now - place.since_ms
+    waiter = Waiter(entry.id, asks, needs, lane, place.tenant, place.priority, since, tag)
+    full = _full(pool, place, limits)
+    return full or _enter(pool, waiter, place, dispatched=dispatched)
+
+
+def _together(entry: Entry) -> dict[str, int]:
+    needs: dict[str, int] = {}
+    for ask in entry.asks:
+        for name, need in ask.needs.items():
+            needs[name] = needs.get(name, 0) + need
+    return needs
+
+
+def _tag(pool: Pool, place: Place, needs: Mapping[str, int]) -> int:
+    if place.tag is not None:
+        return int(place.tag)
+    share = 0.0
+    for name, need in needs.items():
+        window = pool.windows[name]
+        if not isinstance(window, Purse) and window.cap > 0:
+            share = max(share, need / window.cap)
+    return pool.line.tag(place.tenant, cost(share, place.weight))
+
+
+def _impossible(pool: Pool, verdict: Verdict) -> Answer:
+    name = verdict.binding
+    window = pool.windows.get(name)
+    if window is None:
+        return Unknown(name)
+    return Never(name, window.left if isinstance(window, Purse) else math.floor(window.cap))
+
+
+def _full(pool: Pool, place: Place, limits: QueueLimits) -> QueueFull | None:
+    if not place.queue:
+        return None
+    if len(pool.line.entries) >= limits.pool:
+        return QueueFull(tenant=False)
+    if pool.line.tenants.get(place.tenant, 0) >= limits.tenant:
+        return QueueFull(tenant=True)
+    return None
+
+
+def _enter(pool: Pool, waiter: Waiter, place: Place, *, dispatched: bool) -> Answer:
+    """Queue *waiter* and see whether it goes at once; if it may not stay, take it out again."""
+    line = pool.line
+    line.enter(waiter, pool.now, fresh=place.tag is None and place.queue)
+    heads = pump(pool, waiter.id, dispatched=dispatched)
+    if waiter.id not in line.entries:
+        return Granted(waiter.tag)
+    answer = _waiting(pool, waiter, heads)
+    if place.queue:
+        line.seen.set(waiter.id, pool.now + UNSEEN_MS)
+    else:
+        line.remove(waiter)
+    return answer
+
+
+def _waiting(pool: Pool, waiter: Waiter, heads: list[Head]) -> Waiting:
+    verdict, position = standing(pool, waiter, heads)
+    eta = None if verdict.wait == RELEASE else math.ceil(verdict.wait)
+    return Waiting(eta, position, verdict.binding, waiter.tag)
+
+
+def check(pool: Pool, entry: str) -> Answer:
+    """Return how *entry* stands."""
+    heads = pump(pool, entry)
+    lease = pool.lease(entry)
+    if lease is not None and not lease.ended:
+        return Granted(lease.tag)
+    waiter = pool.line.entries.get(entry)
+    if waiter is None:
+        return Unknown("")
+    pool.line.seen.set(entry, pool.now + UNSEEN_MS)
+    return _waiting(pool, waiter, heads)
+
+
+def leave(pool: Pool, entry: str) -> None:
+    """Take *entry* out, or give back what was granted to it and not sent."""
+    waiter = pool.line.entries.get(entry)
+    if waiter is not None:
+        pool.line.remove(waiter)
+    else:
+        first = pool.lease(entry)
+        for name in first.entry if first is not None else ():
+            lease = pool.lease(name)
+            if lease is not None and not lease.ended and lease.sent is None:
+                pool.free(lease)
+    pump(pool)

@@ -1,0 +1,218 @@
+"""What one pool holds, and how its leases begin and end."""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.admission.queueing import Deadlines, Line
+from gateway.admission.windows import Purse, Shown
+from gateway.stores.bells import Bells
+from gateway.stores.ledger import Amounts, WindowReading
+from gateway.stores.memory.defining import AnyWindow, read_into
+
+GRANTED_MS: Final = 15_000
+DISPATCHED_MS: Final = 60_000
+UNSEEN_MS: Final = 15_000
+CHARGES_KEPT_MS: Final = 120_000
+MONEY_KEPT_MS: Final = 86_400_000
+_TIDIED: Final = 64
+_SENT_SLACK: Final = 256
+_LAST: Final = "\U0010ffff"
+
+
+@dataclass(slots=True)
+class Lease:
+    """A hold, or what it came to: that is kept a while, to be corrected and counted.
+
+    Attributes:
+        amounts: What is held of each window; once it ended, what was charged.
+        entry: The leases that were granted together, if it is the first of them.
+        sent: When it was dispatched, None before.
+        until: When what it came to is forgotten.
+        row: The row that was kept with it last.
+    """
+
+    id: str
+    amounts: dict[str, int]
+    entry: tuple[str, ...]
+    tag: int
+    granted: float
+    sent: float | None = None
+    ended: bool = False
+    until: float = 0
+    row: str | None = None
+
+
+class Pool:
+    """The windows, leases, waiters and rows of one pool. ``now`` is set by ``begin``."""
+
+    def __init__(self) -> None:
+        self.bells = Bells()
+        self.now: float = 0
+        self.windows: dict[str, AnyWindow] = {}
+        self.line = Line()
+        self.rows: dict[str, tuple[float, str]] = {}
+        self.live = Deadlines()
+        self.orphans = 0
+        self.ungrabbed = 0
+        self._leases: dict[str, Lease] = {}
+        self._forgetting = Deadlines()
+        self._unsent: dict[str, Lease] = {}
+        self._sent: list[tuple[float, str]] = []
+
+    def begin(self, now: float) -> None:
+        """Go on to *now*: end leases that nobody renewed, forget, drop and age waiters."""
+        self.now = now
+        for name in self.live.due(now, _TIDIED):
+            self._lapse(self._leases[name])
+        for name in self._forgetting.due(now, _TIDIED):
+            del self._leases[name]
+        if self.line.entries:
+            for name in self.line.seen.due(now, _TIDIED):
+                self.line.remove(self.line.entries[name])
+            self.line.age(now, _TIDIED)
+
+    def window(self, name: str) -> AnyWindow | None:
+        """Return a window as it is now."""
+        window = self.windows.get(name)
+        if window is not None:
+            window.advance(self.now)
+        return window
+
+    def lease(self, name: str) -> Lease | None:
+        """Return a lease, or what it came to."""
+        lease = self._leases.get(name)
+        return None if lease is None or (lease.ended and self.now >= lease.until) else lease
+
+    def grant(
+        self, asks: Sequence[tuple[str, Mapping[str, int]]], tag: int, *, dispatched: bool
+    ) -> None:
+        """Hold what is asked for."""
+        entry = tuple(name for name, _ in asks)
+        for number, (name, needs) in enumerate(asks):
+            for window, need in needs.items():
+                self.windows[window].take(need)
+            lease = Lease(name, dict(needs), () if number else entry, tag, self.now)
+            self._leases[name] = lease
+            self._forgetting.drop(name)
+            if dispatched:
+                self._send(lease)
+            else:
+                self._unsent[name] = lease
+                self.live.set(name, self.now + GRANTED_MS)
+
+    def dispatch(self, name: str) -> None:
+        """Count a granted lease as sent."""
+        lease = self._unsent.pop(name, None)
+        if lease is not None:
+            self._send(lease)
+
+    def _send(self, lease: Lease) -> None:
+        lease.sent = self.now
+        insort(self._sent, (self.now, lease.id))
+        self.live.set(lease.id, self.now + DISPATCHED_MS)
+
+    def renew(self, name: str) -> None:
+        """Keep a live lease for another term."""
+        lease = self.lease(name)
+        if lease is not None and not lease.ended:
+            self.live.set(name, self.now + (GRANTED_MS if lease.sent is None else DISPATCHED_MS))
+
+    def extend(self, name: str, more: Amounts) -> None:
+        """Hold *more* for a live lease."""
+        lease = self.lease(name)
+        if lease is None or lease.ended:
+            return
+        for key, amount in more.items():
+            if (window := self.window(key)) is not None:
+                window.extend(amount)
+                lease.amounts[key] = lease.amounts.get(key, 0) + amount
+
+    def charge(self, lease: Lease, charges: Amounts) -> None:
+        """End *lease* with *charges*, or correct by them what it came to."""
+        money = False
+        for name, charge in charges.items():
+            window = self.window(name)
+            old = lease.amounts.get(name)
+            money = money or isinstance(window, Purse)
+            if window is None:
+                continue
+            if lease.ended or old is None:
+                window.correct(old or 0, charge, lease.granted)
+            else:
+                window.end(old, charge, lease.granted)
+        lease.amounts.update(charges)
+        if not lease.ended:
+            lease.ended = True
+            self.live.drop(lease.id)
+            self._unsent.pop(lease.id, None)
+            self._keep(lease, money=money)
+
+    def _keep(self, lease: Lease, *, money: bool) -> None:
+        lease.until = self.now + (MONEY_KEPT_MS if money else CHARGES_KEPT_MS)
+        self._leases[lease.id] = lease
+        self._forgetting.set(lease.id, lease.until)
+
+    def stranger(self, name: str) -> Lease:
+        """Return a place to charge a lease that is not known here: the store was lost between."""
+        lease = Lease(name, {}, (), 0, self.now, ended=True)
+        self._keep(lease, money=True)
+        return lease
+
+    def free(self, lease: Lease) -> None:
+        """Give all of *lease* back."""
+        self.charge(lease, dict.fromkeys(lease.amounts, 0))
+
+    def _lapse(self, lease: Lease) -> None:
+        """End a lease whose holder is lost: what was sent may have been used, and stays charged."""
+        if lease.sent is None:
+            self.ungrabbed += 1
+            self.free(lease)
+            return
+        self.orphans += 1
+        held = sorted(lease.amounts.items())
+        self.charge(lease, lease.amounts)
+        money = [f"{k}={v}" for k, v in held if isinstance(self.windows.get(k), Purse)]
+        if money:
+            self.keep_row(lease, "orphan:" + ",".join(money))
+
+    def keep_row(self, lease: Lease, row: str) -> None:
+        """Keep *row* until it is acknowledged."""
+        lease.row = row
+        self.rows[lease.id] = (self.now, row)
+
+    def read(self, lease: Lease, readings: Sequence[WindowReading]) -> None:
+        """Take in what the answer to *lease* says; windows that are not there are made of it."""
+        sent_at = lease.granted if lease.sent is None else lease.sent
+        for reading in readings:
+            window = read_into(self.window(reading.name), reading, self.now)
+            if window is None:
+                continue
+            self.windows[reading.name] = window
+            window.read(
+                Shown(
+                    reading.remaining,
+                    reading.limit,
+                    reading.reset_ms,
+                    sent_at,
+                    self._charged(reading.name, sent_at, self.now)
+                    + self._held_unsent(reading.name),
+                    self._charged(reading.name, window.read_at, sent_at),
+                )
+            )
+        if len(self._sent) > _SENT_SLACK:
+            del self._sent[: bisect_right(self._sent, (self.now - CHARGES_KEPT_MS, _LAST))]
+
+    def _charged(self, window: str, after: float, until: float) -> int:
+        """Return what calls that were sent in (after, until] hold of a window or came to."""
+        after = max(after, self.now - CHARGES_KEPT_MS)
+        begin = bisect_right(self._sent, (after, _LAST))
+        end = bisect_right(self._sent, (until, _LAST), begin)
+        leases = self._leases
+        return sum(leases[name].amounts.get(window, 0) for _, name in self._sent[begin:end])
+
+    def _held_unsent(self, window: str) -> int:
+        return sum(lease.amounts.get(window, 0) for lease in self._unsent.values())
