@@ -17,7 +17,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
-from docs import failures, thinking
+from docs import failures, limits, thinking
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import ServerConfig, UpstreamConfig
 from gateway.metering.meters.prometheus import PrometheusMeter
@@ -254,6 +254,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "thinking-styles": thinking_styles,
     "thinking-families": thinking_families,
     "thinking-hosts": thinking.hosts,
+    "vendors": lambda: _table(limits.HEAD, limits.rows()),
 }
 
 

@@ -25,6 +25,7 @@ class Reading:
         remaining: What was left when the answer was sent, less a margin for rounding.
         reset_s: Seconds from the sending of the answer until the window is full (bucket) or begins
             anew (fixed); never negative.
+        used: The part of it that is used up, where only that is said; 1 is all of it.
     """
 
     dimension: Dimension
@@ -34,6 +35,7 @@ class Reading:
     reset_s: float | None = None
     refill: Refill = "unknown"
     scope: Scope = "model"
+    used: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

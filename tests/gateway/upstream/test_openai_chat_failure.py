@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.admission.limits.delays import delay_in, retry_after
 from gateway.upstream.redact import redact
-from gateway.upstream.retry_after import delay_in, retry_after
 from tests.gateway.upstream.openai_chat_bytes import OPENAI
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC).timestamp()

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import orjson
 
+from gateway.admission.limits.delays import retry_after
 from gateway.upstream.redact import redact
-from gateway.upstream.retry_after import retry_after
 from techniques.core.errors import FailureKind, Said, StreamBroken, UpstreamFailed
 from techniques.core.json import Json, JsonObject
 
