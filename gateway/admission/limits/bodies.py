@@ -19,7 +19,7 @@ from gateway.admission.reading import Dimension, Reading
 Object: TypeAlias = Mapping[str, Any]
 
 _LARGEST = 65_536
-_PERIODS = {"min": MINUTE, "hou": HOUR, "day": DAY}
+_PERIODS = {"min": MINUTE, "hour": HOUR, "day": DAY}
 _WHAT: dict[str, Dimension] = {
     "tokens": "tokens",
     "input tokens": "input_tokens",
@@ -32,7 +32,8 @@ _REACHED = re.compile(
     re.IGNORECASE,
 )
 _EXCEEDED = re.compile(
-    r"\blimit of ([0-9][0-9,]{0,18}) ((?:input |output )?tokens|requests) per (min|hour|day)",
+    r"\blimit\b[^\"]{0,90}? of ([0-9][0-9,]{0,18})"
+    r" ((?:input |output )?tokens|requests) per (min|hour|day)",
     re.IGNORECASE,
 )
 _KIND = re.compile(

@@ -192,8 +192,8 @@ _XAI: Final = Vendor("xai", ("api.x.ai",), _PARTIAL, traps=_PARTIAL_TRAPS + " No
 _IETF: Final = Vendor(
     "ietf",
     extra=("ietf",),
-    traps="Both drafts: lists of named policies, and three plain headers. A window without a length "
-    "is taken for a minute.",
+    traps="Both drafts: lists of named policies, and three plain headers. A window without a "
+    "length is taken for a minute's.",
 )
 _GENERIC: Final = Vendor(
     "generic",

@@ -81,6 +81,18 @@ def test_headers_go_before_words() -> None:
             "would exceed your organization's rate limit of 8,000 output tokens per minute",
             Reading("output_tokens", 60, 8000, refill="bucket"),
         ),
+        (
+            "on output tokens per hour: Limit 10, Used 4.",
+            Reading("output_tokens", 3600, 10, 6, refill="bucket"),
+        ),
+        (
+            "would exceed the rate limit of 10 requests per hour",
+            Reading("requests", 3600, 10, refill="bucket"),
+        ),
+        (
+            "would exceed the rate limit for your organization (7f) of 50 requests per minute.",
+            Reading("requests", 60, 50, refill="bucket"),
+        ),
     ],
 )
 def test_a_window_that_no_header_shows_is_learned_from_the_words(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -235,7 +236,7 @@ def test_half_a_unit_is_taken_off_what_was_rounded(left: str, margin: int) -> No
 
 
 def test_the_soonest_reset_of_what_is_full_is_waited_for_where_nothing_else_is_said() -> None:
-    headers = {}
+    headers: dict[str, str] = {}
     for what, left, reset in (("requests", "0", "9s"), ("tokens", "0", "7s")):
         headers |= {f"x-ratelimit-limit-{what}": "100", f"x-ratelimit-remaining-{what}": left}
         headers[f"x-ratelimit-reset-{what}"] = reset
@@ -247,3 +248,30 @@ def test_the_soonest_reset_of_what_is_full_is_waited_for_where_nothing_else_is_s
     assert told(OPENAI, headers, 429, b"try again in 2.5s").retry_after_s == 2.5
     headers |= {"x-ratelimit-remaining-tokens": "50"}
     assert told(OPENAI, headers, 429).retry_after_s == 9
+
+
+def test_of_a_subscription_the_window_is_waited_for_that_is_full() -> None:
+    head = "anthropic-ratelimit-unified-"
+    headers = {f"{head}status": "rejected", f"{head}representative-claim": "seven_day"}
+    headers |= {f"{head}5h-utilization": "0.2", f"{head}5h-reset": str(NOW + 60)}
+    headers |= {f"{head}7d-utilization": "0.99", f"{head}7d-reset": str(NOW + 90_000)}
+    refusal = told(ANTHROPIC, headers, 429)
+
+    assert refusal.retry_after_s == 90_000
+    assert refusal.exhausted == ("tokens", 604_800)
+
+
+def test_a_limit_on_bytes_is_not_one_on_calls() -> None:
+    headers = {"ratelimit-policy": '"size";q=9;qu="content-bytes";w=60', "ratelimit": '"size";r=5'}
+
+    assert told(VENDORS["ietf"], headers).readings == ()
+
+
+def test_a_date_without_a_zone_is_universal_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        assert requests("10", "5", "Tue Jan  1 00:00:41 2030").readings[0].reset_s == 41
+    finally:
+        monkeypatch.undo()
+        time.tzset()
