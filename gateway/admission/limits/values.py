@@ -33,6 +33,12 @@ def delay(text: str) -> float | None:
 
     What is negative is over: 0.
     """
+    if text[-1:] == "s":
+        milliseconds = text[-2:-1] == "m"
+        part = amount(text[:-2] if milliseconds else text[:-1])
+        if part is None:
+            return _duration(text)
+        return min(part / 1000 if milliseconds else part, LONGEST_S)
     seconds = amount(text)
     if seconds is not None:
         return seconds if seconds < _LARGEST_DELAY else None
