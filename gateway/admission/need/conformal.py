@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import ceil
+from bisect import bisect_left
+from math import ceil, inf
 from typing import Final, Protocol
 
 from gateway.admission.need.inputs import Inputs
@@ -15,7 +16,9 @@ from pricing.usage import Usage
 UNLEARNED: Final = 4096
 """Output tokens that are expected where nobody states a limit and nothing is learned."""
 
+_LIKELY: Final = 256
 _GROUNDS: Final[tuple[Ground, ...]] = ("calls", "role", "model")
+_ROOM: Final = (64, 1024)
 _OVERSIZED: Final = 4
 _LEAST_SLACK: Final = 4
 _SLACK: Final = 64
@@ -40,9 +43,10 @@ class Predictor(Protocol):
 class Conformal:
     """Bounds that hold for 98 of 100 calls, whatever the distribution of what they use.
 
-    A call is expected to be like the last of its model, use, role, and whether it offers tools,
-    asks for a form and for reasoning; where these are fewer than 20, like those of its model and
-    role, then of its model; then to use all it may, or *unlearned* tokens if that is not stated.
+    A call is expected to be like the last of its model, use and role that offer tools, ask for a
+    form, ask for reasoning, and are allowed little, as it does; where these are fewer than 20, like
+    those of its model and role, then of its model; then to use all it may, or *unlearned* tokens
+    if that is not stated.
 
     Source: see ``Stream``.
     """
@@ -57,22 +61,24 @@ class Conformal:
 
     def need(self, call: SubCall) -> Need:
         """Return what *call* will use."""
-        traits = call.traits
-        stated, limit, choices = traits.stated, _limit(call), traits.choices
+        stated, limit, choices = call.traits.stated, _limit(call), call.traits.choices
         bound = self._inputs.bound(call)
+        cached = self._inputs.cached(call)
         found = self._outputs.find(_key(call))
         if found is None:
-            return _unlearned(self._unlearned * choices if limit is None else limit, limit, bound)
+            ground: Ground = "default" if limit is None else "limit"
+            most = self._unlearned * choices if limit is None else limit
+            likely = min(_LIKELY * choices, most)
+            return Need(bound, most, likely, most, min(cached, bound), ground, most)
         bounded, middle, high = found[0].figures()
-        learned = _with_slack(bounded) * choices
-        usual = ceil(high) * choices
+        learned, usual = _with_slack(bounded) * choices, ceil(high) * choices
         most = learned if limit is None else limit
         return Need(
             bound,
-            learned if learned < most else most,
+            min(learned, most),
             min(ceil(middle) * choices, most),
             most,
-            min(self._inputs.cached(call), bound),
+            min(cached, bound),
             _GROUNDS[found[1]],
             learned,
             usual,
@@ -111,8 +117,14 @@ class Conformal:
 
 
 def _key(call: SubCall) -> Key:
+    """Return what kind of call *call* is.
+
+    Those that are allowed little are apart: what they were cut off at says nothing of the rest.
+    """
     traits = call.traits
-    return (call.model, call.role, call.use, traits.tools, traits.schema, traits.thinking)
+    room = bisect_left(_ROOM, traits.max_tokens or inf)
+    shape = (traits.tools, traits.schema, traits.thinking, room)
+    return (call.model, call.role, call.use, *shape)
 
 
 def _wider(key: Key) -> tuple[Key, Key]:
@@ -130,8 +142,3 @@ def _limit(call: SubCall) -> int | None:
 def _with_slack(bound: float) -> int:
     """Return *bound* and a little: calls that were all alike do not promise the next to be so."""
     return ceil(bound + (bound / _SLACK if bound > _SLACK * _LEAST_SLACK else _LEAST_SLACK))
-
-
-def _unlearned(output: int, limit: int | None, bound: int) -> Need:
-    ground: Ground = "default" if limit is None else "limit"
-    return Need(bound, output, output, output, ground=ground, learned=output)
