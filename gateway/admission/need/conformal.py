@@ -61,28 +61,32 @@ class Conformal:
 
     def need(self, call: SubCall) -> Need:
         """Return what *call* will use."""
-        stated, limit, choices = call.traits.stated, _limit(call), call.traits.choices
+        traits = call.traits
+        choices = traits.choices
+        limit = _limit(call)
         bound = self._inputs.bound(call)
-        cached = self._inputs.cached(call)
+        cached = 0 if traits.prefix is None else min(self._inputs.cached(call), bound)
         found = self._outputs.find(_key(call))
         if found is None:
             ground: Ground = "default" if limit is None else "limit"
             most = self._unlearned * choices if limit is None else limit
-            likely = min(_LIKELY * choices, most)
-            return Need(bound, most, likely, most, min(cached, bound), ground, most)
-        bounded, middle, high = found[0].figures()
+            return Need(bound, most, min(_LIKELY * choices, most), most, cached, ground, most)
+        stream, place = found
+        bounded, middle, high = stream.figures()
         learned, usual = _with_slack(bounded) * choices, ceil(high) * choices
-        most = learned if limit is None else limit
+        likely = ceil(middle) * choices
+        if limit is None:
+            return Need(bound, learned, likely, learned, cached, _GROUNDS[place], learned, usual)
         return Need(
             bound,
-            min(learned, most),
-            min(ceil(middle) * choices, most),
-            most,
-            min(cached, bound),
-            _GROUNDS[found[1]],
+            learned if learned < limit else limit,
+            likely if likely < limit else limit,
+            limit,
+            cached,
+            _GROUNDS[place],
             learned,
             usual,
-            stated is not None and stated > _OVERSIZED * max(usual, 1),
+            limit > _OVERSIZED * usual and traits.max_tokens is not None,
         )
 
     def latency(self, call: SubCall) -> Latency | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Sequence
 from math import ceil
@@ -20,6 +20,7 @@ _LOWEST, _HIGHEST = 0.90, 0.999
 _LOOK_EVERY: Final = 20
 _APART: Final = 0.4
 _USUAL: Final = 0.99
+_FEW: Final = 16
 
 
 class Stream:
@@ -41,6 +42,7 @@ class Stream:
         "_every",
         "_figures",
         "_fresh",
+        "_gone",
         "_missed",
         "_ordered",
         "_step",
@@ -58,6 +60,7 @@ class Stream:
         self.recent: deque[float] = deque(maxlen=LONG)
         """The values themselves, the oldest first."""
         self._ordered: list[float] = []
+        self._gone: list[float] = []
         self._fresh = 0
         self._unlooked = 0
         self._figures: tuple[float, float, float] | None = None
@@ -67,8 +70,11 @@ class Stream:
 
     def record(self, value: float) -> None:
         """Take in *value*."""
-        self.recent.append(value)
-        self._fresh += 1
+        recent, fresh = self.recent, self._fresh
+        if fresh < _FEW and len(recent) == LONG:
+            self._gone.append(recent[0])
+        recent.append(value)
+        self._fresh = fresh + 1
 
     def adapt(self, *, missed: bool) -> None:
         """Take in whether a value passed the bound that had been given for it."""
@@ -99,7 +105,7 @@ class Stream:
 
     def _newly(self) -> tuple[float, float, float]:
         values = list(self.recent)
-        ordered, last = sorted(values), sorted(values[-SHORT:])
+        ordered, last = self._order(values), sorted(values[-SHORT:])
         self._unlooked += self._fresh
         self._fresh = 0
         if self._unlooked >= _LOOK_EVERY and len(values) >= 2 * SHORT:
@@ -113,6 +119,19 @@ class Stream:
         lately = last[min(ceil(share * (few + 1)), few) - 1]
         usual = ordered[ceil(_USUAL * count) - 1]
         return (lately if lately > bound else bound), ordered[(count - 1) // 2], usual
+
+    def _order(self, values: Sequence[float]) -> list[float]:
+        """Return *values* in order; a few new ones are put in their places."""
+        ordered, gone, fresh = self._ordered, self._gone, self._fresh
+        if fresh > _FEW:
+            ordered = sorted(values)
+        else:
+            for value in gone:
+                del ordered[bisect_left(ordered, value)]
+            for value in values[-fresh:] if fresh else ():
+                insort(ordered, value)
+        gone.clear()
+        return ordered
 
 
 def apart(last: Sequence[float], ordered: Sequence[float]) -> bool:
