@@ -56,6 +56,10 @@ def test_the_deviation_is_that_of_the_population() -> None:
     assert after(0, 0, 10, 10).sigma(1000) == 5
 
 
+def test_the_deviation_is_that_of_all_errors() -> None:
+    assert after(0, 20, *[10] * 6).sigma(1000) == 5
+
+
 def test_a_quantile_needs_eight_errors() -> None:
     assert after(*[0] * 7).upper(100) is None
     assert after(*[0] * 7, 9).upper(100) == 109

@@ -216,3 +216,17 @@ def test_answers_that_come_whole_have_times_of_their_own() -> None:
         predictor.record(call, predictor.need(call), Usage(INPUT, 11), Timing(1, 2))
 
     assert predictor.latency(call._replace(whole=True)) is None
+
+
+def test_a_miss_raises_the_quantile_of_what_the_bound_was_taken_from() -> None:
+    predictor = taught([100] * 40)
+    before = feed(predictor, [100], a_call(use="other"))[0].share
+
+    missed = feed(predictor, [5000], a_call(use="vote"))[0].share
+    after = feed(predictor, [100], a_call(use="third"))[0].share
+
+    assert before is not None
+    assert missed is not None
+    assert after is not None
+    assert missed > before + 0.004
+    assert after > before + 0.004

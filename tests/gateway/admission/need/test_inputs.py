@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from gateway.admission.need.inputs import Inputs
+from gateway.admission.need.inputs import Inputs, _kind
 from gateway.admission.need.traits import Traits
 from gateway.admission.need.value import Need, SubCall
 from pricing.usage import Usage
@@ -140,3 +140,16 @@ def test_a_thousand_prefixes_are_kept() -> None:
 
     assert inputs.cached(a_call(LONG._replace(prefix=0))) == 0
     assert inputs.cached(a_call(LONG._replace(prefix=1))) == 10
+
+
+def test_a_missed_input_raises_the_quantile() -> None:
+    call = sized(4000)
+    inputs = seen(*[(call, 1000)] * 20)
+    found = inputs._ratios.find(_kind(call))
+    assert found is not None
+
+    inputs.record(call, NEED._replace(input=1001), Usage(1000))
+    calm = found[0].share
+    inputs.record(call, NEED._replace(input=999), Usage(1000))
+
+    assert calm < 0.99 < found[0].share

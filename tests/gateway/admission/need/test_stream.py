@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import random
+from random import Random
 
 import pytest
 
@@ -17,7 +17,7 @@ def of(*values: float, every: int = 1, missed: float = 0.02) -> Stream:
 def mixed(count: int) -> list[int]:
     """Return the numbers from 1 to *count*, the largest of them well before the end."""
     values = list(range(1, count + 1))
-    random.Random(2).shuffle(values)
+    Random(2).shuffle(values)
     return sorted(values[:SHORT], reverse=True) + values[SHORT:]
 
 
@@ -63,7 +63,7 @@ def test_a_new_distribution_forgets_the_old() -> None:
 
 
 def test_the_same_distribution_is_kept() -> None:
-    chance = random.Random(3)
+    chance = Random(3)
     stream = Stream()
     for _ in range(5 * LONG):
         stream.record(chance.random())
@@ -118,7 +118,7 @@ def test_the_share_has_its_ends(*, missed: bool, end: float) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_distributions_are_compared_by_their_largest_distance(seed: int) -> None:
-    chance = random.Random(seed)
+    chance = Random(seed)
     for _ in range(50):
         shift = chance.randrange(6)
         rest = [chance.randrange(10) for _ in range(60)]
@@ -129,3 +129,23 @@ def test_distributions_are_compared_by_their_largest_distance(seed: int) -> None
         )
 
         assert apart(last, sorted(last + rest)) == (distance > 0.4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_values_are_in_order_however_many_come_between_two_bounds(seed: int) -> None:
+    chance = Random(seed)
+    stream = Stream(every=1)
+
+    for _ in range(300):
+        for _ in range(chance.choice([1, 2, 7, 16, 17, 40])):
+            stream.record(chance.randrange(50))
+        stream.bound()
+
+        assert stream._ordered == sorted(stream.recent)
+
+
+def test_of_a_stream_that_nobody_asks_no_more_is_kept() -> None:
+    stream = of(*range(10 * LONG))
+
+    assert len(stream) == LONG
+    assert len(stream._gone) <= 16
