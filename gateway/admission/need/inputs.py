@@ -50,7 +50,7 @@ class Inputs:
         if found is None:
             text = ceil(traits.text_bytes * _UNLEARNED) + _FRAME
         else:
-            text = ceil(traits.text_bytes * found[0].bound()) + 1
+            text = ceil(traits.text_bytes * found[0].figures()[0]) + 1
         return text + self._media(call) if traits.images or traits.sounds else text
 
     def cached(self, call: SubCall) -> int:

@@ -43,7 +43,10 @@ class Streams:
 
         With it comes how many are narrower.
         """
-        for place, stream in enumerate(self._chains.get(key) or self._known(key)):
+        chain = self._chains.get(key) or self._known(key)
+        if len(chain[0].recent) >= LEAST:
+            return chain[0], 0
+        for place, stream in enumerate(chain):
             if len(stream.recent) >= LEAST:
                 return stream, place
         return None
