@@ -7,6 +7,7 @@ RUN := .venv/.lockgate-run
 DEV := .venv/.lockgate-dev
 CONFIG ?=
 QUALITY ?=
+PACING ?=
 BENCH := $(if $(LITELLM_PYTHON),--litellm-python $(LITELLM_PYTHON))
 export PYTHON
 
@@ -16,6 +17,7 @@ help:
 	@echo "make check              formatting, lint, types, import rules, documents"
 	@echo "make bench              measure the gateway beside a bare relay; bench-quick: roughly"
 	@echo "make bench-quality      replay recorded answers of real models (QUALITY=--quick for a few minutes)"
+	@echo "make bench-pacing       many agents on one account, with pacing and without (PACING=--quick)"
 	@echo "make format docs lock   rewrite the formatting, the generated tables, the lock files"
 
 run: $(RUN)
@@ -43,6 +45,9 @@ bench-quick: $(DEV)
 bench-quality: $(DEV)
 	$(PYTHON_HERE) -m bench.quality $(QUALITY)
 
+bench-pacing: $(DEV)
+	$(PYTHON_HERE) -m bench.pacing $(PACING)
+
 format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -65,4 +70,4 @@ $(DEV): requirements-dev.lock pyproject.toml .ci/environment
 	@.ci/environment requirements-dev.lock
 	@touch $@ $(RUN)
 
-.PHONY: help run test check bench bench-quick bench-quality format docs lock
+.PHONY: help run test check bench bench-quick bench-quality bench-pacing format docs lock

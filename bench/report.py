@@ -15,8 +15,6 @@ from bench.scenarios import Figures
 Rounds = Mapping[tuple[str, str], Sequence[Figures]]
 """Figures of each round, by scenario and server."""
 
-_BEGIN: Final = "<!-- bench:begin -->"
-_END: Final = "<!-- bench:end -->"
 _GAP_US: Final = 20_000
 
 
@@ -155,16 +153,17 @@ def disturbance(rounds: Rounds) -> float:
     )
 
 
-def write_between_markers(page: Path, text: str) -> None:
-    """Put *text* between the markers of *page*.
+def write_between_markers(page: Path, text: str, what: str = "bench") -> None:
+    """Put *text* between the markers of *page* that are called *what*.
 
     Raises:
-        CannotMeasure: The page has no markers.
+        CannotMeasure: The page has no such markers.
     """
-    before, begin, rest = page.read_text().partition(_BEGIN)
-    _, end, after = rest.partition(_END)
+    first, last = f"<!-- {what}:begin -->", f"<!-- {what}:end -->"
+    before, begin, rest = page.read_text().partition(first)
+    _, end, after = rest.partition(last)
     if not (begin and end):
-        raise CannotMeasure(f"{page} has no {_BEGIN} … {_END} to write between.")
+        raise CannotMeasure(f"{page} has no {first} … {last} to write between.")
     page.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 

@@ -1,0 +1,1 @@
+"""Many agents on one account: with the gateway's pacing, without it, and without the gateway."""
