@@ -29,18 +29,23 @@ _THINKS_S: Final = 0.05
 _LONGER_S: Final = 1.0
 """What a client waits beyond what it was told to."""
 _LONGEST_S: Final = 6000.0
+_MINUTE_S: Final = 60.0
 _MOST: Final = 2000
 _RETRIED: Final = frozenset({408, 409, 500, 502, 503, 504, 529})
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where one agent sends its calls. ``base`` is what stands before ``/v1``."""
+    """Where one agent sends its calls. ``base`` is what stands before ``/v1``.
+
+    ``wary``: it waits of its own accord until, by what it last was told, the next call fits.
+    """
 
     base: str
     model: str
     key: str = "none"
     anthropic: bool = False
+    wary: bool = False
 
 
 @dataclass
@@ -51,6 +56,31 @@ class Lived:
     waits_s: list[float] = field(default_factory=list)
     refused: int = 0
     broken: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What an agent was last told of the account's tokens, and when, by the provider's clock."""
+
+    limit: float
+    remaining: float
+    at: float
+
+    @classmethod
+    def of(cls, told: Mapping[str, str], now: float) -> Sight | None:
+        """Read it from an answer's headers, of any vendor."""
+        for name in ("x-ratelimit-{}-tokens", "anthropic-ratelimit-input-tokens-{}"):
+            try:
+                limit, left = (float(told[name.format(what)]) for what in ("limit", "remaining"))
+            except (KeyError, ValueError):
+                continue
+            return cls(limit, left, now)
+        return None
+
+    def wait_s(self, need: float, now: float) -> float:
+        """Return how long until *need* is there, if nobody else takes any and it comes evenly."""
+        rate = self.limit / _MINUTE_S
+        return max(0.0, (need - self.remaining) / rate - (now - self.at)) if rate else 0.0
 
 
 @dataclass
@@ -64,10 +94,12 @@ class Agent:
     steps: int = STEPS
     turns: list[dict[str, str]] = field(default_factory=list)
     lived: Lived = field(default_factory=Lived)
+    sight: Sight | None = None
 
     def __post_init__(self) -> None:
         self._dice = Random(self.seed)
         self._opening = words.text(self.context, self.seed)
+        self._answers = [0]
 
     def body(self, length: int) -> dict[str, Any]:
         """Return the request of the next step, to be answered with *length* tokens."""
@@ -83,6 +115,17 @@ class Agent:
             if not self.target.anthropic:
                 body["stream_options"] = {"include_usage": True}
         return body
+
+    def answered(self, said: str) -> None:
+        """Go on from what was *said*."""
+        self.turns.append({"role": "assistant", "content": said})
+        self._answers.append(len(said.split()))
+
+    @property
+    def need(self) -> int:
+        """The most that its next call has to be expected to take, by what it has seen so far."""
+        asked = sum(turn["role"] == "user" for turn in self.turns)
+        return self.context + _TURN * asked + sum(self._answers) + max(self._answers)
 
     def length(self) -> int:
         """Return how long the next answer is: most are short, some many times as long."""
@@ -140,13 +183,15 @@ class World:
             agent.lived.waits_s.append(max(0.0, took - FIRST_S - length / TOKENS_A_SECOND))
             if len(said.split()) != length:
                 agent.lived.broken.append(f"an answer has {len(said.split())} of {length} tokens")
-            agent.turns.append({"role": "assistant", "content": said})
+            agent.answered(said)
             await self._sleep(_THINKS_S)
         agent.lived.done_s = self._since(began)
 
     async def _step(self, agent: Agent, raw: bytes) -> str | None:
         """Ask until there is an answer; None where there will be none."""
         for _ in range(_MOST):
+            if agent.target.wary and agent.sight:
+                await self._sleep(agent.sight.wait_s(agent.need, self._since(0)))
             try:
                 return await self._ask(agent, raw)
             except _Again as again:
@@ -176,6 +221,7 @@ class World:
                 got = await answer.read()
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _Again(repr(error)) from None
+        agent.sight = Sight.of(answer.headers, self._since(0)) or agent.sight
         if answer.status == 429:
             raise _Again("", retry_after(answer.headers))
         if answer.status != 200:

@@ -12,9 +12,11 @@ from bench.pacing.statistics import Figures, middle
 _NAMES: Final[dict[Arm, str]] = {
     "paced": "Lockgate, pacing",
     "unpaced": "Lockgate, no pacing",
+    "wary": "no gateway, each paces itself",
     "reactive": "no gateway",
 }
 _SHOWN_BROKEN: Final = 8
+_LATE_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,18 @@ def bars_table(ran: Ran) -> str:
         met = value >= bar.limit if bar.at_least else value <= bar.limit
         verdict = "met" if met else "**not met**"
         lines.append(f"| {bar.name} | {vendor} | {_short(value)} | {wanted} | {verdict} |")
+    late_s = ran.late_s.get("paced")
+    found_late = "-" if late_s is None else _short(1000 * late_s)
+    verdict = _verdict(late_s, _LATE_S)
+    wanted = f"≤ {_short(1000 * _LATE_S)}"
+    lines.append(f"| for all that: timers late, p95, ms |  | {found_late} | {wanted} | {verdict} |")
     return "\n".join(lines)
+
+
+def _verdict(late_s: float | None, limit: float) -> str:
+    if late_s is None:
+        return "not measured"
+    return "met" if late_s <= limit else "**the machine was too busy to tell**"
 
 
 def figures_table(ran: Ran) -> str:

@@ -23,13 +23,16 @@ from bench.pacing.statistics import Figures, figures, quantile
 from bench.rig import Server
 from techniques.core.groups import task_group
 
-Arm: TypeAlias = Literal["paced", "unpaced", "reactive"]
-ARMS: Final[tuple[Arm, ...]] = ("paced", "unpaced", "reactive")
-"""Through the gateway that paces, through one that does not, and straight to the provider."""
+Arm: TypeAlias = Literal["paced", "unpaced", "wary", "reactive"]
+ARMS: Final[tuple[Arm, ...]] = ("paced", "unpaced", "wary", "reactive")
+"""Through the gateway that paces, through one that does not, and straight to the provider.
+
+There each agent heeds what its own answers tell it, or none do.
+"""
 
 _WAVES: Final[tuple[frozenset[Arm], ...]] = (
     frozenset({"paced"}),
-    frozenset({"unpaced", "reactive"}),
+    frozenset({"unpaced", "wary", "reactive"}),
 )
 
 DRAIN: Final = 0.25
@@ -97,13 +100,14 @@ class _Bases:
 
     provider: Server
     gateways: list[Server]
+    wary: bool = False
 
 
 def _started(arm: Arm, wanted: Wanted, where: Path, stack: ExitStack) -> _Bases:
     place = where, stack
     provider = rig.start_provider(place, wanted.speed)
-    if arm == "reactive":
-        return _Bases(provider, [])
+    if arm in {"wary", "reactive"}:
+        return _Bases(provider, [], wary=arm == "wary")
     store = rig.start_store(place).port if arm == "paced" else None
     made = accounts(wanted)
     wired = rig.Wired(provider.port, wanted.speed, store)
@@ -177,7 +181,7 @@ def _targets(account: str, terms: Terms, bases: _Bases) -> list[Target]:
     anthropic = terms.vendor == "anthropic"
     if not bases.gateways:
         base = f"http://127.0.0.1:{bases.provider.port}/{account}"
-        return [Target(base, "model-1", anthropic=anthropic)] * AGENTS
+        return [Target(base, "model-1", anthropic=anthropic, wary=bases.wary)] * AGENTS
     ports = [replica.port for replica in bases.gateways]
     return [
         Target(f"http://127.0.0.1:{ports[place % len(ports)]}", account, key, anthropic)

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 
 import aiohttp
 import pytest
 
-from bench.pacing import rig
-from bench.pacing.account import Terms
-from bench.pacing.agents import Agent, Target, World, fleet, retry_after, streamed
+from bench.pacing import rig, words
+from bench.pacing.account import VENDORS, Account, Terms, Vendor
+from bench.pacing.agents import Agent, Sight, Target, World, fleet, retry_after, streamed
+from bench.pacing.telling import Moment, headers
 
 TARGETS = [Target("http://127.0.0.1:1", "model-1")] * 16
 
@@ -59,6 +61,28 @@ def test_a_stream_that_broke_gives_what_came_before() -> None:
     raw = b'data: {"choices":[{"delta":{"content":"so"}}]}\n\ndata: {"error":{"message":"x"}}\n\n'
 
     assert streamed(raw) == "so"
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_a_wary_agent_waits_until_what_it_was_told_of_allows_its_next_call(vendor: Vendor) -> None:
+    account = Account(Terms(vendor))
+    account.windows[account.main].take(29_000, 0.0)
+    sight = Sight.of(headers(account, Moment(0.0, datetime.now(UTC))), 100.0)
+    assert sight is not None
+
+    assert sight.wait_s(1500, 100.0) == pytest.approx(1)
+    assert sight.wait_s(1500, 101.0) == 0
+    assert sight.wait_s(900, 100.0) == 0
+    assert Sight.of({}, 100.0) is None
+
+
+def test_an_agent_needs_all_that_was_said_and_room_for_its_longest_answer() -> None:
+    agent = Agent(TARGETS[0], seed=1, context=700, streams=False)
+    agent.body(50)
+    agent.answered(words.text(50, 1))
+    agent.body(10)
+
+    assert agent.need == 700 + 40 + 50 + 40 + 50
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])

@@ -75,8 +75,8 @@ def test_a_bar_is_held_against_the_vendor_that_is_worst() -> None:
 
 
 def test_what_was_not_measured_is_no_bar_that_was_met() -> None:
-    assert bars_table(Ran()).count("not measured") == 6
-    assert bars_table(ran()).count("not measured") == 1
+    assert bars_table(Ran()).count("not measured") == 7
+    assert bars_table(ran()).count("not measured") == 2
 
 
 def test_other_arms_are_in_the_table_and_not_in_the_bars() -> None:
@@ -88,6 +88,11 @@ def test_other_arms_are_in_the_table_and_not_in_the_bars() -> None:
 
 def test_it_is_told_how_late_the_machine_was() -> None:
     assert late(Ran(late_s={"paced": 0.0123})).endswith("Lockgate, pacing: 12 ms.")
+
+
+def test_a_busy_machine_can_tell_nothing() -> None:
+    assert "too busy" in bars_table(Ran(late_s={"paced": 0.2}))
+    assert "too busy" not in bars_table(Ran(late_s={"paced": 0.01}))
 
 
 def test_every_run_has_an_account_of_its_own_and_every_agent_a_key() -> None:
