@@ -51,9 +51,9 @@ def configuration(
         "providers": {name: _provider(name, terms, wired) for name, terms in accounts.items()},
         "models": [{"name": name, "provider": name, "model": _MODEL} for name in accounts],
         "keys": [{"name": key, "hash": _digest(key)} for key in keys],
+        "pacing": {"mode": "off" if wired.store is None else "on"},
     }
     if wired.store is not None:
-        config["pacing"] = {"mode": "on"}
         config["store"] = {"redis": f"redis://127.0.0.1:{wired.store}/0"}
     return config
 
