@@ -11,12 +11,10 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
-import anyio
-from anyio.streams.memory import MemoryObjectSendStream
-
 from techniques.core.capabilities import Capabilities
 from techniques.core.events import Event
 from techniques.core.groups import task_group
+from techniques.core.passage import Passage
 from techniques.core.reply import Reply, fold
 from techniques.core.request import Request
 from techniques.core.task import Task
@@ -61,7 +59,9 @@ class Member:
 
     def open(self, request: Request) -> EventStream:
         """Send *request* to this member's own model."""
-        return self.channel.open(replace(request, model=self.model))
+        if request.model != self.model:
+            request = replace(request, model=self.model)
+        return self.channel.open(request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +103,20 @@ class TechniqueChannel:
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncGenerator[AsyncIterator[Event], None]:
         """Run the technique for *request*."""
-        task = replace(self._task, request=request)
-        sender, receiver = anyio.create_memory_object_stream[Event](0)
-        async with sender, receiver, task_group() as group:
-            group.start_soon(_pump, self._technique(task, self._channels), sender)
-            yield receiver
-            group.cancel_scope.cancel()
+        task = self._task
+        if request is not task.request:
+            task = replace(task, request=request)
+        passage: Passage[Event] = Passage()
+        async with task_group() as group:
+            group.start_soon(_pump, self._technique(task, self._channels), passage)
+            yield passage
+            if not passage.ended:
+                passage.end()
+                group.cancel_scope.cancel()
 
 
-async def _pump(events: AsyncGenerator[Event, None], sender: MemoryObjectSendStream[Event]) -> None:
+async def _pump(events: AsyncGenerator[Event, None], passage: Passage[Event]) -> None:
     async with aclosing(events):
         async for event in events:
-            await sender.send(event)
-    sender.close()  # only after success: after a failure the caller must see that, not an end
+            await passage.give(event)
+    passage.end()  # only after success: after a failure the caller must see that, not an end

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import anyio
-from anyio.streams.memory import MemoryObjectSendStream
 
 from techniques.core.channel import Channel, Member, ask
 from techniques.core.errors import DeadlinePassed, GatewayError
 from techniques.core.events import Event
 from techniques.core.groups import task_group
+from techniques.core.passage import Passage
 from techniques.core.reply import Reply
 from techniques.core.request import Request
 from techniques.core.task import Ran, Sandbox
@@ -54,14 +60,14 @@ async def asking(
     At time *until* (of ``anyio.current_time()``) they are cancelled too, and the iterator ends with
     a ``DeadlinePassed`` for each.
     """
-    sender, receiver = anyio.create_memory_object_stream[Answered](len(calls))
+    ends = _Ends(len(calls))
     limiter = anyio.CapacityLimiter(width) if len(calls) > width else nullcontext()
-    async with receiver, task_group() as group:
-        with sender:
-            for place, call in enumerate(calls):
-                group.start_soon(_one, place, call, sender.clone(), limiter, until)
-        yield receiver
-        group.cancel_scope.cancel()
+    async with task_group() as group:
+        for place, call in enumerate(calls):
+            group.start_soon(_one, place, call, ends, limiter, until)
+        yield ends
+        if ends.left:
+            group.cancel_scope.cancel()
 
 
 async def ask_each(
@@ -91,15 +97,17 @@ async def hearing(
     cancelled too, and the iterator ends with a ``DeadlinePassed``. What is open between two events
     is a task of its own, so that a caller may pass them on from inside a generator.
     """
-    sender, receiver = anyio.create_memory_object_stream[Heard](0)
+    passage: Passage[Heard] = Passage()
     left: GeneratorExit | None = None
-    async with receiver, task_group() as group:
-        group.start_soon(_hear, call, sender, until)
+    async with task_group() as group:
+        group.start_soon(_hear, call, passage, until)
         try:
-            yield receiver
+            yield passage
         except GeneratorExit as left_early:  # a task group would put it into an exception group
             left = left_early
-        group.cancel_scope.cancel()
+        if not passage.ended:
+            passage.end()
+            group.cancel_scope.cancel()
     if left is not None:
         raise left
 
@@ -116,46 +124,74 @@ async def run_each(
     async def run(place: int, program: str) -> None:
         runs[place] = await sandbox.run(program)
 
-    with anyio.CancelScope(deadline=float("inf") if until is None else until):
+    with _until(until):
         async with task_group() as group:
             for place, program in enumerate(programs):
                 group.start_soon(run, place, program)
     return runs
 
 
-async def _hear(call: Asking, sender: MemoryObjectSendStream[Heard], until: float | None) -> None:
+class _Ends:
+    """The ends of calls, in the order in which they come; *left* of them are still to be taken."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+        self._come: deque[Answered] = deque()
+        self._waiting = anyio.Semaphore(0, fast_acquire=True)
+
+    def add(self, end: Answered) -> None:
+        """Let *end* be taken."""
+        self._come.append(end)
+        self._waiting.release()
+
+    def __aiter__(self) -> AsyncIterator[Answered]:
+        return self
+
+    async def __anext__(self) -> Answered:
+        if not self.left:
+            raise StopAsyncIteration
+        await self._waiting.acquire()
+        self.left -= 1
+        return self._come.popleft()
+
+
+def _until(moment: float | None) -> AbstractContextManager[object]:
+    """Return what cancels what is within it at that *moment*, if there is one."""
+    return nullcontext() if moment is None else anyio.CancelScope(deadline=moment)
+
+
+async def _hear(call: Asking, passage: Passage[Heard], until: float | None) -> None:
     end: GatewayError | None = DeadlinePassed("The answer did not end before the deadline.")
-    async with sender:
-        with anyio.CancelScope(deadline=float("inf") if until is None else until):
-            try:
-                async with call.member.open(call.request) as events:
-                    async for event in events:
-                        await sender.send(event)
-                end = None
-            except GatewayError as error:
-                end = error
-        if end is not None:
-            await sender.send(end)
+    with _until(until):
+        try:
+            async with call.member.open(call.request) as events:
+                async for event in events:
+                    await passage.give(event)
+            end = None
+        except GatewayError as error:
+            end = error
+    if end is not None:
+        await passage.give(end)
+    passage.end()
 
 
 async def _one(  # noqa: PLR0917 - started by a task group, which passes by position
     place: int,
     call: Asking,
-    sender: MemoryObjectSendStream[Answered],
+    ends: _Ends,
     limiter: AbstractAsyncContextManager[None],
     until: float | None,
 ) -> None:
     outcome: Outcome = DeadlinePassed("No answer came before the deadline.")
-    async with sender:
-        with anyio.CancelScope(deadline=float("inf") if until is None else until):
-            async with limiter:
-                try:
-                    outcome = reply = await ask(call.member, call.request)
-                    if (better := call.again(reply)) is not None:
-                        outcome = await _instead(call.member, better, reply)
-                except GatewayError as error:
-                    outcome = error
-        sender.send_nowait(Answered(place, outcome))
+    with _until(until):
+        async with limiter:
+            try:
+                outcome = reply = await ask(call.member, call.request)
+                if (better := call.again(reply)) is not None:
+                    outcome = await _instead(call.member, better, reply)
+            except GatewayError as error:
+                outcome = error
+    ends.add(Answered(place, outcome))
 
 
 async def _instead(member: Channel | Member, request: Request, reply: Reply) -> Reply:

@@ -132,8 +132,11 @@ class Fold:
         """
         if self._finished is None:
             raise StreamBroken("The answer ended before the model finished.")
+        own = self.so_far(self._finished)
+        if not self._others:
+            return own
         others = tuple(other.reply() for _, other in sorted(self._others.items()))
-        return replace(self.so_far(self._finished), others=others)
+        return replace(own, others=others)
 
     def so_far(self, finished: Finished | None = None) -> Reply:
         """Return what was collected up to now, as if it had *finished* so."""
