@@ -96,10 +96,11 @@ _FIXED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _CODE = re.compile(
-    r"""```|\bdef\s+\w+\(|\bTraceback\b|\bclass\s+\w+[:({]|=>|;[ \t]*$|\bSELECT\b.{1,200}\bFROM\b
-      |\b(?:write|fix|refactor|implement|debug|port|test|code)\b[^.?!]{0,60}
+    r"""```|=>|;[ \t]*$|\b(?:
+       def\s+\w+\(|Traceback\b|class\s+\w+[:({]|SELECT\b.{1,200}\bFROM\b
+      |(?:write|fix|refactor|implement|debug|port|test|code)\b[^.?!]{0,60}
        \b(?:python|javascript|typescript|java|rust|golang|c\+\+|sql|bash|shell|regex|html|css
-          |function|class|method|script|program|query|unit\s+tests?|algorithm)\b""",
+          |function|class|method|script|program|query|unit\s+tests?|algorithm)\b)""",
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
 _CREATIVE = re.compile(

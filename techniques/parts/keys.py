@@ -19,6 +19,7 @@ TEXT: Final = "text|"
 
 _EXACT: Final = frozenset({"letter", "number", "yes_no"})
 """Kinds of which an answer without a key has no vote. One of a few words may say them at length."""
+_KEYED: Final = _EXACT | {"short"}
 _SHORT_WORDS: Final = 12
 _WORDED: Final = 40_000  # characters; to read each word of a longer text takes too long
 _LETTER_LENGTH: Final = 40  # characters; who gives only a letter needs no more
@@ -40,7 +41,7 @@ def key_of(reply: Reply, expected: Expected) -> str | None:
 
 def keyed(kind: AnswerKind) -> bool:
     """Tell whether a proper answer of *kind* is so short that it can be its own key."""
-    return kind in {*_EXACT, "short"}
+    return kind in _KEYED
 
 
 def letter(text: str, expected: Expected) -> str | None:

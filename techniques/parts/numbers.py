@@ -23,7 +23,7 @@ _UNITS: Final = {
 _DIGITS = r"(?:\d{1,3}(?:[,'_ \u00a0\u2009\u202f]\d{3})+(?!\d)|\d+)"
 _PLAIN = rf"(?:{_DIGITS}(?:\.\d+)?|\.\d+)"
 _NUMBER = re.compile(
-    rf"""(?<![\w.])(?<!\d[/:-])(?P<sign>[-+]\s?)?(?P<before>[$€£¥]\s?)?(?P<minus>-)?
+    rf"""(?=[-+$€£¥\\.\d])(?<![\w.])(?<!\d[/:-])(?P<sign>[-+]\s?)?(?P<before>[$€£¥]\s?)?(?P<minus>-)?
     (?:
         \\[dt]?frac\s*\{{\s*(?P<top>-?\d+)\s*\}}\s*\{{\s*(?P<under>\d+)\s*\}}
       | (?:(?P<whole>\d+)[ ])?(?P<upper>\d+)\s?/\s?(?P<lower>\d+)(?![\d/])
@@ -35,6 +35,7 @@ _NUMBER = re.compile(
     (?:\s?(?P<after>%|€|£|\$|km/h|m/s|[A-Za-z]+))?""",
     re.VERBOSE,
 )
+_GROUPING: Final = dict.fromkeys(map(ord, ",'_ \u00a0\u2009\u202f"))
 _OF = re.compile(r"\s*(?:out\s+)?of\b[^\d.!?\n]{0,20}", re.IGNORECASE)
 _TEX_SPACE = re.compile(r"\\[,;!: ]|\{,\}(?=\d)|\\(?:text|mathrm|mbox)\s*\{([^{}]*)\}|\\(?=[$%])")
 
@@ -107,8 +108,9 @@ def _value(match: re.Match[str]) -> Fraction | None:
     power = int(match["power"] or match["ten"] or 0)
     if abs(power) > _LARGEST_EXPONENT:
         return None
-    digits = re.sub(r"[,'_ \u00a0\u2009\u202f]", "", match["plain"])
-    return Fraction(digits) * Fraction(10) ** power
+    digits = match["plain"].translate(_GROUPING)
+    value = Fraction(int(digits) if digits.isdecimal() else digits)
+    return value * Fraction(10) ** power if power else value
 
 
 def _ratio(whole: str, top: str, under: str) -> Fraction | None:

@@ -33,13 +33,14 @@ class Spread:
         Draw 0 keeps the client's own settings. A model whose temperature cannot be set, as none
         can while it thinks, keeps its own.
         """
-        sampling = request.sampling
-        temperature = self._at(place) if place > 0 else None
-        spreads = temperature is not None
-        if spreads and takes_temperature(member.capabilities, request.thinking):
-            sampling = replace(sampling, temperature=temperature)
-        if place > 0 and member.capabilities.seed:
-            sampling = replace(sampling, seed=seed_of(self.seed, self.technique, place))
+        sampling, able = request.sampling, member.capabilities
+        if place > 0:
+            temperature, seed = self._at(place), sampling.seed
+            if temperature is None or not takes_temperature(able, request.thinking):
+                temperature = sampling.temperature
+            if able.seed:
+                seed = seed_of(self.seed, self.technique, place)
+            sampling = replace(sampling, temperature=temperature, seed=seed)
         return replace(request, sampling=sampling, stream=False, role="candidate", step=f"c{place}")
 
     def _at(self, place: int) -> float | None:

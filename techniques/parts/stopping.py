@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Final, TypeAlias
 
@@ -48,12 +48,13 @@ class Lead:
             gain, coming = float(draws), None
         else:
             gain, coming = sum(self.coming[:draws]), self.coming[draws:]
-        return replace(
-            self,
-            first=self.first + gain,
-            left=self.left - draws,
-            weight=self.ahead + gain,
-            coming=coming,
+        return Lead(
+            self.first + gain,
+            self.second,
+            self.left - draws,
+            self.ahead + gain,
+            self.others,
+            coming,
         )
 
 

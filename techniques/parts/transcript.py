@@ -43,7 +43,7 @@ class Fence:
 
     def __init__(self, tag: str) -> None:
         self._tag = tag
-        self._found = re.compile(re.escape(tag), re.IGNORECASE)
+        self._sought = tag.lower()
 
     @property
     def notice(self) -> str:
@@ -59,11 +59,13 @@ class Fence:
 
     def within(self, text: str) -> bool:
         """Tell whether *text* has the tag."""
-        return self._found.search(text) is not None
+        return self._sought in text.lower()
 
     def blanked(self, text: str) -> str:
         """Return *text* without the tag."""
-        return self._found.sub(_BLANK, text)
+        if not self.within(text):
+            return text
+        return re.sub(re.escape(self._tag), _BLANK, text, flags=re.IGNORECASE)
 
     def cleared(self, reply: Reply) -> Reply:
         """Return *reply* without the tag, in what it says and in what it calls."""
@@ -72,7 +74,7 @@ class Fence:
 
     def begun(self, text: str) -> int:
         """Return how many characters at the end of *text* may be the beginning of the tag."""
-        tag, most = self._tag.lower(), min(len(self._tag) - 1, len(text))
+        tag, most = self._sought, min(len(self._tag) - 1, len(text))
         return next((n for n in range(most, 0, -1) if text[-n:].lower() == tag[:n]), 0)
 
     def _cleared(self, part: Part) -> Part:

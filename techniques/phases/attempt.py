@@ -117,7 +117,9 @@ class Attempt:
 
     def _patient(self, calls: Sequence[Asking]) -> list[Asking]:
         """Return *calls* so that one whose thinking leaves no room for an answer is made again."""
-        return [replace(call, again=partial(self._wider, call.request)) for call in calls]
+        return [
+            Asking(call.member, call.request, partial(self._wider, call.request)) for call in calls
+        ]
 
     def _wider(self, request: Request, reply: Reply) -> Request | None:
         again = wider(request, reply)
@@ -256,10 +258,12 @@ def begin(task: Task[OptionsT], channels: Channels, technique: str) -> Attempt:
         RequestRejected: The request is no request of its dialect.
     """
     request = task.request.decoded()
+    if request is not task.request:
+        task = replace(task, request=request)
     own = request.sampling.seed
     return Attempt(
         technique,
-        replace(task, request=request),
+        task,
         channels,
         expect(request),
         Checks(request),

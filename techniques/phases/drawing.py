@@ -72,16 +72,20 @@ class Drawing:
 
     def pending(self, known: Sequence[Candidate]) -> list[int]:
         """Return the places of the draws that may yet change a vote among the *known* ones."""
-        unknown = {one.place for one in self.candidates} - {one.place for one in known}
-        drawn = {draw.place for draw in self.draws} - unknown
-        return [place for place in range(self.most) if place not in drawn]
+        settled = {draw.place for draw in self.draws if isinstance(draw, Erasure)}
+        settled.update(one.place for one in known)
+        return [place for place in range(self.most) if place not in settled]
 
     def _lead(self, known: Sequence[Candidate], coming: Sequence[int]) -> Lead:
         expected = self.attempt.expected
-        worded = any((one.key or "").startswith(TEXT) for one in self.candidates)
-        levels = worded or expected.kind == "tool" or not keyed(expected.text)
+        levels = expected.kind == "tool" or not keyed(expected.text) or self._worded()
         weights = tuple(map(self.trust, coming)) if self.trust else None
         return lead(known, len(coming), levels=levels, coming=weights)
+
+    def _worded(self) -> bool:
+        """Tell whether any answer is only alike to its own words."""
+        found = (draw.key for draw in self.draws if isinstance(draw, Candidate))
+        return any(key is not None and key.startswith(TEXT) for key in found)
 
     async def wave(self, count: int, decided: Callable[[], bool]) -> Sequence[Draw]:
         """Make *count* more draws at once and return how they ended.

@@ -44,6 +44,10 @@ class Weighing:
     odds: Callable[[float], float | None] = lambda _score: None
     calibration: Calibration = field(default_factory=Uncalibrated)
     evidence: dict[int, float | None] = field(default_factory=dict)
+    _exact: Rule = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._exact = replace(self.rule, noise=0.0)
 
     @property
     def price(self) -> int:
@@ -75,7 +79,7 @@ class Weighing:
         next draw, and scores that are alike and low must not pass for a vote that is won.
         """
         known = [one for one in candidates if one.place in self.evidence]
-        return self._weighed(known, replace(self.rule, noise=0.0))
+        return self._weighed(known, self._exact)
 
     def weighed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return *candidates* with their weights, and with what is known of them."""
@@ -137,10 +141,14 @@ class Weighing:
         What its own evidence says of it multiplies the odds that its model is right.
         """
         trust = self.trust(candidate.place)
-        known = replace(candidate, trust=trust, weight=trust * weight)
+        weight *= trust
+        if (trust, weight) != (candidate.trust, candidate.weight):
+            candidate = replace(candidate, trust=trust, weight=weight)
         if value is None:
-            return known
-        return replace(known, score=value) if self.scores else replace(known, sureness=value)
+            return candidate
+        if self.scores:
+            return replace(candidate, score=value)
+        return replace(candidate, sureness=value)
 
 
 def weighing_by(
