@@ -25,7 +25,6 @@ from gateway.planning.plan import Plan, Planner
 from gateway.policy.keys import Caller
 from gateway.policy.wishes import PREFIX, Wishes
 from gateway.wire.dialect import Call
-from pricing.price import costlier
 from techniques.core.channel import (
     Channel,
     Channels,
@@ -135,10 +134,10 @@ class Pipeline:
 
     def _technique(self, asked: Asked, plan: Plan, request: Request, stack: Stack) -> Channel:
         assert plan.card is not None
-        first = plan.model.price
-        primary = replace(stack.member("0", plan.models), cost=costlier(first, first))
+        first = plan.model
+        primary = stack.member("0", plan.models, first)
         others = [
-            replace(stack.member(str(place), (model,)), cost=costlier(model.price, first))
+            stack.member(str(place), (model,), first)
             for place, model in enumerate(plan.pool[1:], 1)
         ]
         channels = Channels(

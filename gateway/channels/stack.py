@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from random import Random  # noqa: TID251 - the type; the dice come from the wiring
 
@@ -17,6 +17,7 @@ from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import CallRetried, Ledger
 from gateway.policy.models import Model
+from pricing.price import costlier
 from techniques.core.channel import Channel, Member
 from techniques.core.errors import UpstreamFailed
 from techniques.core.events import Warned
@@ -40,15 +41,17 @@ class Stack:
         """Return the channel to the first of *models*, with the others to fall back on."""
         if len(models) == 1:
             return self._to_one(models[0])
-        return FallbackChannel([self._alone(m.target.shown, m) for m in models], self._moved)
+        members = [self.member(model.target.shown, (model,)) for model in models]
+        return FallbackChannel(members, self._moved)
 
-    def member(self, name: str, models: tuple[Model, ...]) -> Member:
-        """Return the first of *models* as a technique sees it, under the id *name*."""
-        return replace(self._alone(name, models[0]), channel=self.to(models))
+    def member(self, name: str, models: tuple[Model, ...], beside: Model | None = None) -> Member:
+        """Return the first of *models* as a technique sees it, under the id *name*.
 
-    def _alone(self, name: str, model: Model) -> Member:
-        target = model.target
-        return Member(name, target.model, self._to_one(model), target.capabilities, target.shown)
+        What it costs is told by how much dearer it is than the model *beside* it, if any.
+        """
+        target = models[0].target
+        cost = costlier(models[0].price, beside.price) if beside else None
+        return Member(name, target.model, self.to(models), target.capabilities, target.shown, cost)
 
     def _to_one(self, model: Model) -> Channel:
         # Innermost first.
@@ -72,7 +75,12 @@ class Stack:
         return channel
 
     def _expected(self, model: Model, request: Request) -> int:
-        """Return about what *request* to *model* will cost, by what was answered in this role."""
+        """Return about what *request* to *model* will cost, by what was answered in this role.
+
+        0 if nobody wants to know.
+        """
+        if self.allowance is None or not self.allowance.limits_cost:
+            return 0
         answers = [
             row.usage.output_tokens
             for row in self.ledger.rows

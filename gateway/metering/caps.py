@@ -39,6 +39,11 @@ class RunAllowance:
         self._begun = 0
         self._held = 0
 
+    @property
+    def limits_cost(self) -> bool:
+        """Whether it matters what a call costs."""
+        return self._caps.max_cost is not None
+
     def affordable(self, calls: int) -> int:
         """Return how many of *calls* further sub-calls still fit."""
         left = calls
@@ -59,7 +64,7 @@ class RunAllowance:
         if not self.affordable(1) or self._dearer(expected):
             raise CapReached(self._told(expected))
         self._begun += 1
-        held = expected or self._each()
+        held = (expected or self._each()) if self.limits_cost else 0
         self._held += held
         return held
 

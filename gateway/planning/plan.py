@@ -86,7 +86,8 @@ class Defaults:
 class Planner:
     """Makes plans from the configuration's models, the techniques' cards and the defaults.
 
-    A plan depends on nothing else, so those of plain calls are kept in ``known``.
+    A plan depends on nothing else, so those of plain calls are kept in ``known``, and in ``opened``
+    what is open to callers by the techniques that they may use.
     """
 
     catalogue: Catalogue
@@ -94,6 +95,9 @@ class Planner:
     defaults: Defaults
     router: Router
     known: dict[tuple[str, str | None], Plan] = field(default_factory=dict)
+    opened: dict[frozenset[str] | None, Mapping[str, Mapping[str, Json]]] = field(
+        default_factory=dict
+    )
 
     def plan(self, call: Call, caller: Caller, wishes: Wishes) -> Plan:
         """Return what to do for *call*.
@@ -232,11 +236,14 @@ class Planner:
 
     def _open_to(self, caller: Caller) -> Mapping[str, Mapping[str, Json]]:
         """Return the techniques that *caller* may use, and the plain one, with their options."""
-        return {
-            card.name: configured_of(card, self.defaults.options)
-            for card in self.cards.values()
-            if card.name == PLAIN or permits(caller, card, card.name)
-        }
+        found = self.opened.get(caller.techniques)
+        if found is None:
+            found = self.opened[caller.techniques] = {
+                card.name: configured_of(card, self.defaults.options)
+                for card in self.cards.values()
+                if card.name == PLAIN or permits(caller, card, card.name)
+            }
+        return found
 
     def _pool(self, model: Model, caller: Caller, wishes: Wishes) -> tuple[Model, ...]:
         named = map(self.catalogue.find, wishes.channels or ())

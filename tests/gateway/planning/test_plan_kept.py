@@ -25,6 +25,15 @@ def test_a_plan_is_never_another_callers() -> None:
         shared.plan(call("smart"), OPEN, NOTHING)
 
 
+def test_a_technique_never_hands_on_to_what_is_open_to_another_caller() -> None:
+    shared = planner()
+    for _ in range(2):
+        every = shared.plan(call(), OPEN, Wishes(technique=VOTE)).techniques
+        own = shared.plan(call("fast"), LIMITED, Wishes(technique=VOTE)).techniques
+        assert own.keys() == {VOTE, "baseline"}
+        assert REFINE in every
+
+
 def test_a_plan_is_never_that_of_other_wishes_or_of_another_model() -> None:
     shared = planner()
     plain = shared.plan(call(), OPEN, NOTHING)
