@@ -45,7 +45,8 @@ class Tags:
         closed, _ = _first(text, self.closing)
         never = opened < 0 and closed < 0
         lone = closed >= 0 and not 0 <= opened < closed
-        return replace(self, opened=lone or (never and cut and self.opened))
+        inside = lone or (never and cut and self.opened)
+        return self if inside == self.opened else replace(self, opened=inside)
 
 
 def tags_of(request: Request, target: Target) -> Tags | None:
@@ -61,7 +62,8 @@ def tags_of(request: Request, target: Target) -> Tags | None:
         return None
     if thinks.known:
         return Tags(thinks.tags, opened=thinks.opened and _thinks(request, target))
-    names = tuple(name for name in thinks.tags if not _mentions(request, f"{name}>"))
+    said = _said_by_the_client(request)
+    names = tuple(name for name in thinks.tags if f"{name}>" not in said)
     return Tags(names, anywhere=False) if names else None
 
 
@@ -72,9 +74,9 @@ def _thinks(request: Request, target: Target) -> bool:
     return target.thinks.unasked if wish is None else wish.thinks
 
 
-def _mentions(request: Request, text: str) -> bool:
-    messages = request.decoded().messages
-    return any(turn.role in _FROM_THE_CLIENT and text in turn.text for turn in messages)
+def _said_by_the_client(request: Request) -> str:
+    turns = request.decoded().messages
+    return "\n".join([turn.text for turn in turns if turn.role in _FROM_THE_CLIENT])
 
 
 class TagSplitter:

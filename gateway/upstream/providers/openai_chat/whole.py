@@ -31,10 +31,9 @@ def read_whole(body: bytes) -> Whole:
         raise unreadable("is not JSON") from None
     if not isinstance(value, dict):
         raise unreadable("is not a JSON object")
-    usage = usage_of(value.get("usage"))
     if is_error(value):
-        raise reported(value, usage)
+        raise reported(value, usage_of(value.get("usage")))
     choices = value.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise unreadable("has no choices", usage)
+        raise unreadable("has no choices", usage_of(value.get("usage")))
     return Whole(value, mended)
