@@ -47,11 +47,34 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
         lines.append(
             "reliability.sandbox.trusted: programs that models wrote can do what the gateway can"
         )
+    lines += _pool(config)
     lines += _thinking(config)
     lines += _strangers(config)
     if secrets.admin_token is None:
         lines.append("LOCKGATE_ADMIN_TOKEN is not set: the admin routes are closed")
     return lines
+
+
+def _pool(config: Config) -> Iterator[str]:
+    """Yield what of the configured pool is not as one might expect."""
+    names = config.reliability.channels
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            yield f"reliability.channels: {name!r} stands {names.count(name)} times, and draws so"
+    if len(config.models) == 1 and set(names) == {config.models[0].name}:
+        yield "reliability.channels: there is one model, and no second one to draw with it"
+    if len({_is_simulated(config, name) for name in names}) > 1:
+        yield (
+            "reliability.channels: some are simulated; these draw only where a simulated model is "
+            "asked for, and the others only where none is"
+        )
+
+
+def _is_simulated(config: Config, name: str) -> bool:
+    """Tell whether the model called *name* is served by the simulation."""
+    serving = [row for row in config.models if serves({row.name}, name)]
+    row = max(serving, key=lambda row: (row.name == name, len(row.name)))
+    return config.providers[row.provider].simulated is not None
 
 
 def _thinking(config: Config) -> Iterator[str]:

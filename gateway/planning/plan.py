@@ -248,7 +248,7 @@ class Planner:
     def _pool(self, model: Model, caller: Caller, wishes: Wishes) -> tuple[Model, ...]:
         named = map(self.catalogue.find, wishes.channels or ())
         others = named if wishes.channels else self._others(model, caller)
-        return (model, *(other for other in others if other.name != model.name))
+        return (model, *(other for other in others if other.target.shown != model.target.shown))
 
     def _others(self, model: Model, caller: Caller) -> Iterator[Model]:
         """Yield the configuration's pool, as far as *caller* may use it beside *model*."""

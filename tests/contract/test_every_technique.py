@@ -9,7 +9,13 @@ import pytest
 
 from techniques import catalog
 from techniques.core.channel import TechniqueChannel
-from techniques.core.errors import CapReached, DeadlinePassed, GatewayError, UpstreamFailed
+from techniques.core.errors import (
+    CapReached,
+    DeadlinePassed,
+    GatewayError,
+    RequestRejected,
+    UpstreamFailed,
+)
 from techniques.core.events import Finished, Started
 from techniques.core.json import Json
 from techniques.core.registry import Card, load
@@ -91,6 +97,22 @@ async def test_streamed_and_whole_are_the_same(card: Card) -> None:
     whole = await run(card, scripted(sensible))
     streamed = await run(card, scripted(sensible), replace(QUESTION, stream=True))
     assert streamed.reply == whole.reply
+
+
+@every_technique
+async def test_what_one_model_is_not_enough_for_is_refused_where_the_caller_is_strict(
+    card: Card,
+) -> None:
+    lenient, strict = scripted(sensible), scripted(sensible)
+    alone = await play(card.run, channels(lenient), QUESTION, Setting(usual(card)))
+    refused = False
+    try:
+        request = replace(QUESTION, strict=True)
+        await play(card.run, channels(strict), request, Setting(usual(card)))
+    except RequestRejected as error:
+        refused = error.code == "technique_masked"
+    assert refused == ("technique_masked" in alone.warnings)
+    assert refused != bool(strict.asked)
 
 
 @every_technique

@@ -87,6 +87,14 @@ def test_selection_among_one_model_is_a_plain_call_that_says_why(scene: Scene) -
     assert raw.headers["x-lockgate-calls"] == "1"
 
 
+def test_selection_among_one_model_is_refused_where_the_client_is_strict(scene: Scene) -> None:
+    wanted = {"x-lockgate-technique": "diversity_sc", "x-lockgate-strict": "1"}
+    with pytest.raises(openai.BadRequestError) as caught:
+        scene.chat.chat.completions.create(model="sim-small", messages=ASKED, extra_headers=wanted)
+
+    assert caught.value.code == "technique_masked"
+
+
 @pytest.mark.parametrize("technique", TECHNIQUES)
 def test_every_technique_answers_a_messages_client_in_events(scene: Scene, technique: str) -> None:
     with scene.messages.messages.stream(

@@ -182,6 +182,19 @@ def test_what_cannot_be_asked_is_said_and_nothing_is_written(
     assert not output.exists()
 
 
+@pytest.mark.parametrize("output", ["none/calibration.json", "folder", "file/calibration.json"])
+def test_where_nothing_can_be_written_nothing_is_even_read(tmp_path: Path, output: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    arguments = ["calibrate", str(tmp_path / "no questions"), "--models", "sim-small"]
+
+    result = CliRunner().invoke(main, [*arguments, "-o", str(tmp_path / output)])
+
+    assert result.exit_code == 2
+    assert f"{output} cannot be written" in result.output
+    assert "no questions" not in result.output
+
+
 def test_a_calibration_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
     config = tmp_path / "lockgate.yaml"
     config.write_text(

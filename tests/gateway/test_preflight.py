@@ -214,6 +214,43 @@ def test_programs_without_walls_are_remarked_on() -> None:
     assert remarks(config(reliability={"sandbox": "process"}), SECRETS) == []
 
 
+BOTH: dict[str, Json] = {
+    "providers": {
+        "oa": {"dialect": "openai_chat", "base_url": "https://api.example/v1"},
+        "sim": {"dialect": "openai_chat", "simulated": {}},
+    },
+    "models": [
+        {"name": "a", "provider": "oa", "price": PRICE},
+        {"name": "sim-*", "provider": "sim"},
+        {"name": "sim-real*", "provider": "oa", "price": PRICE},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("pool", "said"),
+    [
+        ([], None),
+        (["a"], None),
+        (["a", "sim-real-1"], None),
+        (["sim-1", "sim-2"], None),
+        (["a", "a", "a"], "'a' stands 3 times, and draws so"),
+        (["a", "sim-1"], "some are simulated"),
+    ],
+)
+def test_an_odd_pool_is_remarked_on(pool: list[str], said: str | None) -> None:
+    lines = remarks(config(**BOTH, reliability={"channels": pool}), SECRETS)
+
+    assert len(lines) == (said is not None)
+    assert all(line.startswith(f"reliability.channels: {said}") for line in lines)
+
+
+def test_a_pool_of_the_only_model_is_remarked_on() -> None:
+    (line,) = remarks(config(reliability={"channels": ["m"]}), SECRETS)
+
+    assert line == "reliability.channels: there is one model, and no second one to draw with it"
+
+
 def thinking(model: str, **row: Json) -> list[str]:
     """Return what is remarked of thinking, with *model* as the only one."""
     models = [{"name": "m", "provider": "oa", "price": PRICE, "model": model, **row}]

@@ -44,6 +44,14 @@ def model(name: str, **more: Json) -> dict[str, Any]:
         ({"models": [model("a")], "reliability": {"critic": "b"}}, "reliability.critic: there is"),
         ({"models": [model("g-*")], "reliability": {"judge": "g-*"}}, "there is no model 'g-*'"),
         (
+            {"models": [model("a")], "reliability": {"channels": ["a", "b"]}},
+            "reliability.channels: there is no model 'b'",
+        ),
+        (
+            {"models": [model("a*")], "reliability": {"channels": ["a*"]}},
+            "reliability.channels: there is no model 'a*'",
+        ),
+        (
             {
                 "keys": [
                     {"name": "k", "hash": "hmac-sha256:" + "0" * 64},

@@ -167,6 +167,12 @@ def test_a_technique_draws_from_the_model_and_the_channels_each_once() -> None:
     assert names(made.pool) == ["fast", "smart", "cheap"]
 
 
+def test_two_models_that_one_row_serves_are_two() -> None:
+    made = plan("claude-haiku", technique=VOTE, channels=("claude-haiku", "claude-sonnet"))
+
+    assert names(made.pool) == ["claude-haiku", "claude-sonnet"]
+
+
 @pytest.mark.parametrize("role", ["judge", "critic"])
 def test_a_wished_judge_or_critic_replaces_the_configured_one(role: str) -> None:
     defaults = Defaults(judge="smart", critic="smart")
@@ -245,23 +251,25 @@ BUDGETED = Caller("k", budgeted=True)
 
 
 @pytest.mark.parametrize(
-    ("name", "wishes"),
+    ("name", "wishes", "whose", "param"),
     [
-        ("free", {}),
-        ("claude-opus-5", {}),
-        ("fast", {"fallbacks": ("free",)}),
-        ("fast", {"technique": VOTE, "channels": ("free",)}),
-        ("fast", {"technique": VOTE, "judge": "free"}),
-        ("fast", {"technique": REFINE, "critic": "free"}),
+        ("free", {}, "free", "model"),
+        ("claude-opus-5", {}, "claude-opus-*", "model"),
+        ("fast", {"fallbacks": ("free",)}, "free", "model"),
+        ("fast", {"technique": VOTE, "channels": ("free",)}, "free", "model"),
+        ("fast", {"technique": VOTE, "judge": "free"}, "free, the judge,", "x-lockgate-judge"),
+        ("fast", {"technique": REFINE, "critic": "free"}, "free, the critic,", "x-lockgate-critic"),
     ],
 )
-def test_a_key_with_a_budget_may_not_spend_what_cannot_be_counted(
-    name: str, wishes: dict[str, Json]
+def test_what_cannot_be_counted_is_not_spent_of_a_budget_and_named_by_its_part(
+    name: str, wishes: dict[str, Json], whose: str, param: str
 ) -> None:
-    with pytest.raises(RequestRejected) as caught:
-        plan(name, BUDGETED, **wishes)
+    for caller, most in ((BUDGETED, None), (OPEN, Decimal(1))):
+        with pytest.raises(RequestRejected) as caught:
+            plan(name, caller, max_cost_usd=most, **wishes)
 
-    assert caught.value.code == "price_unknown"
+        assert (caught.value.code, caught.value.param) == ("price_unknown", param)
+        assert f"The price of {whose} is not known" in caught.value.message
 
 
 def test_without_a_budget_or_without_a_use_an_unknown_price_stops_nothing() -> None:
