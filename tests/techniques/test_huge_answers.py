@@ -7,11 +7,9 @@ thread. It is several times what the work needs, and a fraction of what it neede
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 import pytest
 
@@ -26,10 +24,12 @@ from techniques.parts.keys import key_of
 from techniques.parts.mending import worth_mending
 from techniques.parts.novelty import Known
 from techniques.parts.refusals import refuses
+from tests.techniques.pace import within
 from tests.techniques.scene import asks
 
+T = TypeVar("T")
 LENGTH: Final = 2_000_000
-SECONDS: Final = 1.5
+SECONDS: Final = 0.4
 PROSE: Final = expect(asks("Explain why cats sleep."))
 HUGE: Final = {
     "prose": "Cats sleep 12 hours, says the_book of `fooBar` (Smith, 2020); see https://a.b/c. ",
@@ -47,25 +47,20 @@ texts = pytest.mark.parametrize(
 )
 
 
-@contextmanager
-def soon(seconds: float = SECONDS) -> Iterator[None]:
-    began = time.thread_time()
-    yield
-    assert time.thread_time() - began < seconds
+def soon(work: Callable[[], T], seconds: float = SECONDS) -> T:
+    return within(seconds, work)
 
 
 @texts
 def test_the_key_of_a_huge_text_is_found_soon(text: str) -> None:
-    with soon():
-        key = key_of(replied(text), PROSE)
+    key = soon(lambda: key_of(replied(text), PROSE))
     assert key == key_of(replied(f"{text}\n"), PROSE)
     assert key != key_of(replied(f"{text} y"), PROSE)
 
 
 @texts
 def test_whether_a_huge_text_declines_is_told_soon(text: str) -> None:
-    with soon():
-        assert not refuses(replied(text))
+    assert not soon(lambda: refuses(replied(text)))
 
 
 def test_a_refusal_is_one_whatever_blanks_are_before_and_in_it() -> None:
@@ -86,29 +81,23 @@ def voting(replies: Sequence[Reply]) -> list[Candidate]:
 @pytest.mark.parametrize(("count", "fields"), [(10_000, 1), (1, 100_000), (300, 5), (1, 1_500)])
 def test_whose_calls_agree_most_is_found_soon(count: int, fields: int) -> None:
     replies = [acting(count, fields, salt) for salt in range(5)]
-    with soon():
-        voters = voting(replies)
-    with soon():
-        elect(voters, PROSE)
-    with soon():
-        assert medoid([*voters, replace(voters[2], place=9)], {}).place == 2
+    voters = soon(lambda: voting(replies))
+    soon(lambda: elect(voters, PROSE))
+    assert soon(lambda: medoid([*voters, replace(voters[2], place=9)], {})).place == 2
 
 
 @pytest.mark.parametrize("fields", [400, 1_400, 8_000, 100_000])
 def test_whose_json_agrees_most_is_found_soon(fields: int) -> None:
     spelt = [json.dumps({f"f{i}": i * n for i in range(fields)}) for n in range(5)]
     voters = [Candidate(place, replied(text)) for place, text in enumerate(spelt)]
-    with soon():
-        assert closest([*voters, replace(voters[2], place=9)], None).place == 2
+    assert soon(lambda: closest([*voters, replace(voters[2], place=9)], None)).place == 2
 
 
 @texts
 def test_what_is_new_in_a_huge_text_is_told_soon(text: str) -> None:
-    with soon(3 * SECONDS):
-        Known((text[:500_000],)).beyond(text[:90_000])
-    with soon():
-        assert Known((text,)).beyond("It is 11 km deep.") == []
-        assert Known(("It is deep.",)).beyond(text) == []
+    soon(lambda: Known((text[:500_000],)).beyond(text[:90_000]), 3 * SECONDS)
+    assert soon(lambda: Known((text,)).beyond("It is 11 km deep.")) == []
+    assert soon(lambda: Known(("It is deep.",)).beyond(text)) == []
     assert Known(("x" * 500_000,)).beyond("It is 11 km deep.") == ["11"]
 
 
@@ -116,16 +105,12 @@ def test_findings_about_a_huge_answer_are_sorted_out_soon() -> None:
     said = [Finding(f"is {n}", "wrong", f"was {n}", "major") for n in range(20)]
     fields = [Finding(f"/f{n}", "wrong", f"{n + 1}", "major") for n in range(20)]
     spelt = json.dumps({f"f{n}": n for n in range(20_000)})
-    with soon():
-        assert len(worth_mending(fields, spelt, "json")) == 20
-    with soon():
-        assert worth_mending(said, "a " * 500_000, "prose") == []
+    assert len(soon(lambda: worth_mending(fields, spelt, "json"))) == 20
+    assert soon(lambda: worth_mending(said, "a " * 500_000, "prose")) == []
 
 
 def test_a_huge_answer_of_the_wrong_form_is_told_soon() -> None:
     form = ResponseFormat("json_schema", {"items": {"type": "integer"}}, strict=True)
-    with soon():
-        (defect,) = Checks(asks("x", response_format=form)).defects(
-            replied("[" + "[]," * 100_000 + "1]")
-        )
+    checks, huge = Checks(asks("x", response_format=form)), replied("[" + "[]," * 100_000 + "1]")
+    (defect,) = soon(lambda: list(checks.defects(huge)))
     assert len(defect) < 1000

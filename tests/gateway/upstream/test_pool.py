@@ -134,8 +134,11 @@ async def test_an_informational_head_is_not_the_answer() -> None:
 
 
 async def test_silence_is_told_from_a_broken_connection() -> None:
-    async with playing([HANG], [SSE, CHUNK, HANG]) as (transport, _):
-        before = await failing(lambda: transport.post(CALL, monotonic() + 0.3))
+    async with playing([WHOLE], [HANG]) as (transport, peer):
+        await whole(transport)  # so that the next call has nothing to wait for but its answer
+        before = await failing(lambda: transport.post(CALL, monotonic() + 0.01))
+        assert peer.connections == 1
+    async with playing([SSE, CHUNK, HANG]) as (transport, _):
         answer = await transport.post(CALL, monotonic() + 2.0)
         await answer.read()
         answer.wait_until(monotonic() + 0.01)
