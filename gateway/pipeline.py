@@ -16,6 +16,7 @@ from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryPolicy
 from gateway.channels.settled import settled
 from gateway.channels.stack import Stack
+from gateway.channels.timed import Deadline
 from gateway.channels.traced import Trace, TracedChannel
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
@@ -32,7 +33,7 @@ from techniques.core.channel import (
     Technique,
     TechniqueChannel,
 )
-from techniques.core.errors import DeadlinePassed, RequestRejected
+from techniques.core.errors import RequestRejected
 from techniques.core.events import Event, Warned
 from techniques.core.json import NOTHING
 from techniques.core.masks import masked
@@ -110,14 +111,12 @@ class Pipeline:
             relay=asked.call.relay,
         )
         stack = self._stack(asked, plan, request, ledger)
-        if plan.card is None:
-            channel: Channel = stack.to(plan.models)
-        else:
+        if plan.card is not None:
             request = _in_full(plan, request)
-            channel = self._technique(asked, plan, request, stack)
-        if plan.deadline_s is None:
-            return channel.open(request)
-        return _within(plan.deadline_s, channel, request)
+            return self._technique(asked, plan, request, stack).open(request)
+        if stack.deadline is not None:
+            return _within(stack.deadline, stack.to(plan.models), request)
+        return stack.to(plan.models).open(request)
 
     def _stack(self, asked: Asked, plan: Plan, request: Request, ledger: Ledger) -> Stack:
         wishes = asked.wishes
@@ -130,7 +129,9 @@ class Pipeline:
             allowance = RunAllowance(plan.caps, ledger, estimate.cost_of(request, plan.model.price))
         traced = plan.card and wishes.expose == "trace"
         trace = Trace(live=asked.call.streamed) if traced else None
-        return Stack(retry, self.random, ledger, allowance, trace)
+        seconds = plan.deadline_s
+        deadline = None if seconds is None else Deadline(anyio.current_time() + seconds, seconds)
+        return Stack(retry, self.random, ledger, allowance, trace, deadline)
 
     def _technique(self, asked: Asked, plan: Plan, request: Request, stack: Stack) -> Channel:
         assert plan.card is not None
@@ -152,7 +153,7 @@ class Pipeline:
             plan.options,
             Random(self.random.getrandbits(64) if seed is None else seed),
             stack.allowance or Unlimited(),
-            plan.deadline_s and anyio.current_time() + _for_calls(plan.deadline_s),
+            None if stack.deadline is None else _for_calls(stack.deadline),
             choices=plan.choices,
             fence=token_hex(8),
             sandbox=self.sandbox,
@@ -186,18 +187,18 @@ def _in_full(plan: Plan, request: Request) -> Request:
     )
 
 
-def _for_calls(seconds: float) -> float:
-    """Return how much of a deadline's *seconds* sub-calls get; the rest is for their answer."""
-    return seconds - min(_MARGIN_S, seconds / 10)
+def _for_calls(deadline: Deadline) -> float:
+    """Return until when a technique waits for its calls; the rest is for what it says then."""
+    return deadline.at - min(_MARGIN_S, deadline.seconds / 10)
 
 
 @asynccontextmanager
 async def _within(
-    seconds: float, channel: Channel, request: Request
+    deadline: Deadline, channel: Channel, request: Request
 ) -> AsyncGenerator[AsyncIterator[Event], None]:
     try:
-        with anyio.fail_after(seconds):
+        with anyio.fail_after(deadline.at - anyio.current_time()):
             async with channel.open(request) as events:
                 yield events
     except TimeoutError as error:
-        raise DeadlinePassed(f"No answer within {seconds:g} seconds.") from error
+        raise deadline.passed() from error

@@ -12,6 +12,7 @@ from gateway.channels.fallback import FallbackChannel
 from gateway.channels.hedged import HedgedChannel
 from gateway.channels.metered import MeteredChannel
 from gateway.channels.retrying import RetryingChannel, RetryPolicy
+from gateway.channels.timed import Deadline, TimedChannel
 from gateway.channels.traced import Trace, TracingChannel
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
@@ -28,7 +29,8 @@ from techniques.core.request import Request
 class Stack:
     """Builds the channels of one run.
 
-    ``allowance`` is None when the run has no caps, ``trace`` when nobody looks on.
+    ``allowance`` is None when the run has no caps, ``trace`` when nobody looks on, ``deadline``
+    when a technique's calls have none.
     """
 
     retry: RetryPolicy
@@ -36,12 +38,13 @@ class Stack:
     ledger: Ledger
     allowance: RunAllowance | None = None
     trace: Trace | None = None
+    deadline: Deadline | None = None
 
     def to(self, models: tuple[Model, ...]) -> Channel:
         """Return the channel to the first of *models*, with the others to fall back on."""
         if len(models) == 1:
             return self._to_one(models[0])
-        members = [self.member(model.target.shown, (model,)) for model in models]
+        members = [_named(one.target.shown, one, self._to_one(one)) for one in models]
         return FallbackChannel(members, self._moved)
 
     def member(self, name: str, models: tuple[Model, ...], beside: Model | None = None) -> Member:
@@ -49,9 +52,10 @@ class Stack:
 
         What it costs is told by how much dearer it is than the model *beside* it, if any.
         """
-        target = models[0].target
-        cost = costlier(models[0].price, beside.price) if beside else None
-        return Member(name, target.model, self.to(models), target.capabilities, target.shown, cost)
+        channel = self.to(models)
+        if self.deadline is not None:  # over all that is tried for one answer
+            channel = TimedChannel(channel, self.deadline)
+        return _named(name, models[0], channel, beside)
 
     def _to_one(self, model: Model) -> Channel:
         # Innermost first.
@@ -94,3 +98,9 @@ class Stack:
     def _moved(self, error: UpstreamFailed, onward: Member) -> None:
         self.ledger.record(CallRetried(error.kind, moved=True))
         self.ledger.record(Warned("fallback", onward.id))
+
+
+def _named(name: str, model: Model, channel: Channel, beside: Model | None = None) -> Member:
+    target = model.target
+    cost = costlier(model.price, beside.price) if beside else None
+    return Member(name, target.model, channel, target.capabilities, target.shown, cost)

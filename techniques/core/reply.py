@@ -36,6 +36,9 @@ from techniques.core.request import (
 )
 
 _CHUNK = re.compile(r".{1,160}(?:\s+|$)|.{1,160}", re.DOTALL)  # about 40 tokens
+_LARGE = re.compile(r".{1,4096}(?:\s+|$)|.{1,4096}", re.DOTALL)
+_LONG = 2**16
+"""Characters from which on a text is the answer of nobody who reads along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +227,10 @@ async def fold(events: AsyncIterator[Event]) -> Reply:
 
 
 def unfold(reply: Reply) -> Iterator[Event]:
-    """Yield the stream that spells *reply*, its text in chunks of about forty tokens."""
+    """Yield the stream that spells *reply*, its text in chunks of about forty tokens.
+
+    A text that is very long comes in chunks of about a thousand.
+    """
     yield Started(reply.id, reply.model, reply.fingerprint)
     index = 0
     logprobs = reply.logprobs
@@ -255,7 +261,7 @@ def _pieces(text: str, logprobs: Json) -> Iterator[Event]:
     if logprobs is not None:  # they belong to tokens: text and logprobs stay together
         yield TextDelta(text, logprobs)
         return
-    for chunk in _CHUNK.findall(text):
+    for chunk in (_LARGE if len(text) > _LONG else _CHUNK).findall(text):
         yield TextDelta(chunk)
 
 

@@ -17,6 +17,7 @@ from gateway.channels.metered import MeteredChannel
 from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryingChannel, RetryPolicy
 from gateway.channels.settled import settled
+from gateway.channels.timed import Deadline, TimedChannel
 from gateway.channels.traced import Trace, TracedChannel, TracingChannel
 from gateway.metering.caps import Caps, RunAllowance
 from gateway.metering.ledger import Ledger
@@ -78,6 +79,7 @@ WRAPPERS: dict[str, Wrap] = {
     "hedged": lambda inner: HedgedChannel(inner, after=600),
     "metered": lambda inner: MeteredChannel(inner, TARGET, None, Ledger()),
     "retrying": lambda inner: RetryingChannel(inner, RetryPolicy(), Random(1), _ignore),
+    "timed": lambda inner: TimedChannel(inner, Deadline(anyio.current_time() + 9e9, 9e9)),
     "tracing": lambda inner: _Candidate(TracingChannel(inner, "m", Trace(live=False))),
     "settled and rescued technique": _technique,
     "traced technique": _traced,

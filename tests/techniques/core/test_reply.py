@@ -106,6 +106,15 @@ def test_long_texts_come_in_short_pieces_that_join_to_the_text(text: str) -> Non
     assert all(len(piece.rstrip()) <= 160 for piece in pieces)
 
 
+@pytest.mark.parametrize("word", ["word ", "x", "\n"])
+def test_a_text_of_megabytes_comes_in_hundreds_of_pieces(word: str) -> None:
+    text = word * (2_000_000 // len(word))
+    pieces = [event.text for event in unfold(replied(text)) if isinstance(event, TextDelta)]
+
+    assert "".join(pieces) == text
+    assert len(pieces) < 600
+
+
 def test_a_piece_ends_between_words_where_it_can() -> None:
     pieces = [e.text for e in unfold(replied("word " * 100)) if isinstance(e, TextDelta)]
 
