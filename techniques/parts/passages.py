@@ -7,6 +7,7 @@ from typing import Final
 
 _LOOK_BACK: Final = 24  # characters of the end of a passage that may already have come
 _LONGEST: Final = 2000  # characters, after which a passage ends at a blank
+_MOST_READ: Final = 100_000  # characters of a text, after which all of its passages are so long
 
 _END = re.compile(
     r"""[^\W\d][.!?]["')\]*_\u2019\u201d]{0,4}(?=\s)  # a word, not the number of a list or a year
@@ -20,7 +21,8 @@ _END = re.compile(
 class Passages:
     """The passages of one text: a sentence each, or a line.
 
-    Where it is cut depends on the text alone, not on the pieces in which it comes.
+    Where it is cut depends on the text alone, not on the pieces in which it comes. What is far
+    from the beginning is cut into long passages: to look for the ends of sentences takes too long.
 
     Attributes:
         rest: What came after the last whole passage.
@@ -28,6 +30,7 @@ class Passages:
 
     def __init__(self) -> None:
         self.rest = ""
+        self._left = _MOST_READ  # from the beginning of the rest on
 
     def feed(self, piece: str) -> list[str]:
         """Take *piece* in and return the passages that it ends, the blanks before them included."""
@@ -35,18 +38,22 @@ class Passages:
         text = self.rest + piece
         found: list[str] = []
         cut = 0
-        for end in _END.finditer(text, start):
+        for end in _END.finditer(text, start, max(0, self._left) + _LOOK_BACK):
+            if end.end() > self._left:
+                break
             cut = _cut(text, cut, end.end(), found)
             found.append(text[cut : end.end()])
             cut = end.end()
         if len(text) - cut > _LONGEST + _LOOK_BACK:  # no end before it can still show
             cut = _cut(text, cut, len(text) - _LOOK_BACK, found)
         self.rest = text[cut:]
+        self._left -= cut
         return found
 
     def take_rest(self) -> str:
         """Return what came after the last whole passage, as one of its own."""
         rest, self.rest = self.rest, ""
+        self._left -= len(rest)
         return rest
 
 

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import gc
 import json
+from contextlib import suppress
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +12,7 @@ from techniques.core.json import Json
 from techniques.core.reply import Reply, replied
 from techniques.core.request import ResponseFormat, Tool, ToolCall
 from techniques.parts.answers import Expected, expect
+from techniques.parts.decisions import read_json
 from techniques.parts.keys import key_of
 from tests.techniques.scene import asks, calls
 
@@ -101,6 +105,38 @@ def test_json_of_prose_alone_is_alike_only_to_its_own_words() -> None:
 def test_json_nested_without_end_is_no_answer() -> None:
     deep = "[" * 500 + "]" * 500
     assert str(key_of(replied(deep), json_expected({}))).startswith("text|")
+
+
+ODD = st.text(alphabet='a[]{}"\\', max_size=6)
+NESTED = st.recursive(
+    st.integers(0, 9) | ODD,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ODD, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+def depth(value: Json) -> int:
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + max(map(depth, inner), default=0) if isinstance(value, dict | list) else 0
+
+
+@given(NESTED, st.integers(50, 70))
+def test_json_is_read_if_no_more_than_64_values_are_within_each_other(
+    value: Json, around: int
+) -> None:
+    text = "[" * around + json.dumps(value) + "]" * around
+    if depth(value) + around > 64:
+        with pytest.raises(ValueError, match="too deep"):
+            read_json(text)
+    else:
+        assert json.dumps(read_json(text)) == json.dumps(json.loads(text))
+
+
+def test_cycles_are_looked_for_after_json_was_read_as_before() -> None:
+    for text in ("[1]", "[", "[" * 65 + "]" * 65):
+        with suppress(ValueError):
+            read_json(text)
+        assert gc.isenabled()
 
 
 def json_expected(schema: Json) -> Expected:

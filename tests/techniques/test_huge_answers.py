@@ -15,14 +15,17 @@ import pytest
 
 from techniques.core.reply import Reply, replied
 from techniques.core.request import ResponseFormat, ToolCall
+from techniques.parts.accept import changed
 from techniques.parts.agree import closest, elect, medoid
 from techniques.parts.answers import expect
 from techniques.parts.candidates import Candidate
 from techniques.parts.checks import Checks
 from techniques.parts.critique import Finding
+from techniques.parts.decisions import read_json
 from techniques.parts.keys import key_of
 from techniques.parts.mending import worth_mending
 from techniques.parts.novelty import Known
+from techniques.parts.passages import Passages
 from techniques.parts.refusals import refuses
 from tests.techniques.pace import within
 from tests.techniques.scene import asks
@@ -107,6 +110,43 @@ def test_findings_about_a_huge_answer_are_sorted_out_soon() -> None:
     spelt = json.dumps({f"f{n}": n for n in range(20_000)})
     assert len(soon(lambda: worth_mending(fields, spelt, "json"))) == 20
     assert soon(lambda: worth_mending(said, "a " * 500_000, "prose")) == []
+
+
+VALUES: Final = {
+    "numbers": ("[", "1,", "1]"),
+    "empty lists": ("[", "[],", "1]"),
+    "objects": ("[", '{"a": 1, "b": "c"},', "1]"),
+    "escapes": ("[", '"\\\\",', "1]"),
+    "brackets in a text": ('["', "[", '"]'),
+    "all the depth": ("[", "[" * 63 + "]" * 63 + ",", "1]"),
+    "too deep": ("[", "[" * 65 + "]" * 65 + ",", "1]"),
+}
+
+
+@pytest.mark.parametrize("spelt", VALUES.values(), ids=VALUES)
+def test_huge_json_is_read_soon(spelt: tuple[str, str, str]) -> None:
+    before, again, after = spelt
+    text = before + again * (LENGTH // len(again)) + after
+
+    def read() -> bool:
+        try:
+            read_json(text)
+        except ValueError:
+            return False
+        return True
+
+    assert soon(read) == (again.count("[") <= 63)
+
+
+@texts
+def test_a_huge_text_is_cut_into_passages_soon(text: str) -> None:
+    longer = text * 4
+    assert "".join(soon(lambda: Passages().feed(longer))) in longer
+
+
+@texts
+def test_how_much_of_a_huge_text_was_changed_is_told_soon(text: str) -> None:
+    assert 0 < soon(lambda: changed(text, f"{text} y")) < 0.01
 
 
 def test_a_huge_answer_of_the_wrong_form_is_told_soon() -> None:

@@ -139,6 +139,18 @@ def test_what_was_changed_is_a_share_of_the_words() -> None:
     assert changed("It began in 1916 there.", "It began in 1914 there.") == pytest.approx(0.2)
     assert changed("It is", "It is") == changed("", "") == 0
     assert changed("", "It is 42.") == 1
+    assert changed("a b", "b a") == changed("a b c", "x y") == 1
+    assert changed("a a", "a a a") == pytest.approx(1 / 3)
+    assert changed("a b c d", "a x y d") == 0.5
+
+
+def test_of_a_text_of_megabytes_what_was_changed_is_a_share_of_the_characters() -> None:
+    text = "word " * 100_000
+    assert changed(text, text) == 0
+    assert changed(text, f"{text}{text}") == 0.5
+    assert changed(text, "x" * len(text)) == 1
+    middle = f"{text[:200_000]}{'x' * 100_000}{text[300_000:]}"
+    assert changed(text, middle) == pytest.approx(0.2)
 
 
 def test_a_critique_is_read_item_by_item() -> None:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from itertools import accumulate
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from techniques.parts import passages
 from techniques.parts.passages import Passages
 
 
@@ -56,6 +59,22 @@ def test_a_passage_without_an_end_is_ended_after_a_while(word: str, length: int,
     assert "".join(found) + rest == text
     assert all(len(passage) <= 2_000 for passage in found)
     assert len(rest) <= 2_024
+
+
+@given(st.text(alphabet='aB1.!?)"\n *。', max_size=900), st.integers(1, 70))
+def test_far_from_the_beginning_all_passages_are_long_wherever_the_pieces_end(
+    text: str, size: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passages, "_MOST_READ", 300)
+        patch.setattr(passages, "_LONGEST", 100)
+        found, rest = cut(text, size)
+        assert (found, rest) == cut(text)
+    assert "".join(found) + rest == text
+    begins = list(accumulate(map(len, found), initial=0))
+    assert all(
+        begin <= 300 or len(passage) > 1 for begin, passage in zip(begins, found, strict=False)
+    )
 
 
 def test_the_rest_can_be_taken_as_a_passage_of_its_own() -> None:
