@@ -17,7 +17,7 @@ from techniques.core.reply import Fold, Reply, replied
 from techniques.core.request import Request
 from techniques.parts.candidates import Candidate, Erasure
 from techniques.parts.category import Category
-from techniques.parts.confidence import telling
+from techniques.parts.confidence import telling, tokens_of
 from techniques.parts.difficulty import AGREED, DISAGREED, rating_request, read_rating
 from techniques.parts.keys import TEXT, keyed
 from techniques.phases.attempt import Attempt
@@ -63,7 +63,6 @@ class Pilot:
     reply: Reply | None = None
     passed_on: bool = False
     _probabilities: list[Json] = field(default_factory=list)
-    _text: list[str] = field(default_factory=list)
     _second: Outcome | None = None
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -148,7 +147,6 @@ class Pilot:
         """Return *event* as the client wants it, its probabilities remembered."""
         if not isinstance(event, TextDelta):
             return event
-        self._text.append(event.text)
         told = event.logprobs.get("content") if isinstance(event.logprobs, dict) else None
         self._probabilities += told if isinstance(told, list) else ()
         return event if self.attempt.request.sampling.logprobs else replace(event, logprobs=None)
@@ -160,9 +158,10 @@ class Pilot:
             return None  # whether such an answer keeps to the form is known only at its end
         if len(self._probabilities) < self.tokens:
             return None
+        told: Json = {"content": self._probabilities[: self.tokens]}  # more may have come at once
         self.tokens = 0
-        so_far = replied("".join(self._text))
-        reading = self._by_probabilities(replace(so_far, logprobs={"content": self._probabilities}))
+        so_far = replied("".join(token for token, _ in tokens_of(told)))
+        reading = self._by_probabilities(replace(so_far, logprobs=told))
         return None if reading is None else self.good(reading)
 
     def _by_probabilities(self, reply: Reply) -> Reading | None:

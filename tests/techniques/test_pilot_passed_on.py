@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from random import Random
@@ -55,6 +55,22 @@ class Slow:
         yield Finished()
 
 
+@dataclass
+class Pieces(Slow):
+    """Says tokens with their probabilities, so many *at_once*."""
+
+    said: Sequence[tuple[str, float]] = ()
+    at_once: int = 1
+
+    async def _tokens(self) -> AsyncGenerator[Event, None]:
+        yield Started("id", "model")
+        for start in range(0, len(self.said), self.at_once):
+            piece = self.said[start : start + self.at_once]
+            told = [{"token": text, "logprob": math.log(share)} for text, share in piece]
+            yield TextDelta("".join(text for text, _ in piece), {"content": told})
+        yield Finished()
+
+
 async def heard(
     channel: Slow, options: ByTable, request: Request, deadline: float | None = None
 ) -> list[tuple[float, Event]]:
@@ -99,6 +115,21 @@ async def test_probabilities_are_passed_on_only_to_who_asked_for_them() -> None:
 
         told = [event.logprobs for _, event in came if isinstance(event, TextDelta)]
         assert all((logprobs is not None) == wanted for logprobs in told)
+
+
+@pytest.mark.parametrize("at_once", [1, 3, TOKENS])
+@pytest.mark.parametrize(("early", "later", "passed_on"), [(0.9, 0.01, True), (0.2, 1.0, False)])
+async def test_the_first_tokens_decide_however_many_come_at_once(
+    at_once: int, early: float, later: float, *, passed_on: bool
+) -> None:
+    said = [(f"{place} ", early if place < 4 else later) for place in range(TOKENS)]
+    came = await heard(Pieces(said=said, at_once=at_once), EASY, asks())
+
+    assert "".join(text for _, text in texts(came)) == "".join(text for text, _ in said)
+    notes = [event.data for _, event in came if isinstance(event, Note)]
+    assert notes[-1]["technique"] == "baseline"
+    first = notes[-1]["difficulty"] == pytest.approx(1 - early)
+    assert first == passed_on
 
 
 async def test_a_hard_questions_answer_is_held_back() -> None:
