@@ -219,7 +219,8 @@ def _checked(file: Path | None) -> tuple[Config, Secrets]:
     try:
         loaded = load(file)
     except ConfigError as error:
-        _stop(str(error))
+        more = faults(error.rest, known) if error.rest is not None else []
+        _stop("\n".join([str(error), *(line for line in more if not error.follows(line))]))
     if problems := faults(loaded, known):
         _stop("\n".join(problems))
     return loaded, known

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -20,7 +20,8 @@ from pydantic_settings import (
 from yaml.composer import ComposerError
 
 from gateway.config.embedded import embedded
-from gateway.config.schema import Config
+from gateway.config.partial import Partial
+from gateway.config.schema import Config, unknown_names
 from gateway.credentials import is_credential
 
 _PREFIX = "LOCKGATE_"
@@ -34,7 +35,21 @@ _SCHEME = re.compile(r"[A-Za-z]+ +")
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used; the message has a line for each fault, with its path."""
+    """The configuration cannot be used; the message has a line for each fault, with its path.
+
+    ``rest`` is the configuration without what is wrong, None if nothing can be said of that;
+    ``follows`` tells of a fault in it whether it may be there only because of what is not.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        rest: Config | None = None,
+        follows: Callable[[str], bool] = lambda _line: False,
+    ) -> None:
+        super().__init__(message)
+        self.rest = rest
+        self.follows = follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +79,14 @@ class _Settings(BaseSettings, Config):
         return env_settings, init_settings
 
 
+class _Unrelated(_Settings):
+    """A configuration of which the parts may name each other wrongly."""
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> _Unrelated:
+        return self
+
+
 def load(path: Path | None) -> Config:
     """Return the configuration in the file at *path*, or the embedded one without a path.
 
@@ -73,14 +96,38 @@ def load(path: Path | None) -> Config:
     problems: list[str] = []
     tree = embedded(os.environ) if path is None else _tree(path, problems)
     problems += _unknown_sections()
-    if problems:
-        raise ConfigError("\n".join(problems))
     try:
-        return _Settings(**tree)
+        if not problems:
+            return _Settings(**tree)
     except SettingsError as error:
         raise ConfigError(f"the environment: {error}") from error
-    except ValidationError as error:
-        raise ConfigError("\n".join(_lines(error))) from error
+    except ValidationError:
+        pass
+    raise _all_faults(tree, problems)
+
+
+def _all_faults(tree: dict[str, Any], problems: Sequence[str]) -> ConfigError:
+    """Return what says all that is wrong with *tree*, after *problems* that it had before.
+
+    What is wrong is taken out until the rest can be looked at.
+    """
+    partial = Partial(tree, [line.partition(": ")[0] for line in problems])
+    lines = list(problems)
+    rest: Config | None = None
+    while rest is None:
+        try:
+            rest = _Unrelated(**partial.tree)
+        except SettingsError as error:
+            return ConfigError("\n".join([*lines, f"the environment: {error}"]))
+        except ValidationError as error:
+            found = [line for line in _lines(error) if not partial.follows(line)]
+            lines += [line for line in found if line not in lines]
+            partial.known += [line.partition(": ")[0] for line in found]
+            faults = error.errors(include_url=False, include_input=False)
+            if not partial.without([(fault["loc"], fault["type"]) for fault in faults]):
+                return ConfigError("\n".join(lines))
+    lines += [line for line in unknown_names(rest) if not partial.follows(line)]
+    return ConfigError("\n".join(lines), rest, partial.follows)
 
 
 def secrets() -> Secrets:
@@ -152,10 +199,10 @@ def _secret(value: str, at: str, folder: Path, problems: list[str]) -> str:
             return (folder / value[5:]).read_text(encoding="utf-8").strip()
         except OSError as error:
             problems.append(f"{at}: {error}")
-            return ""
+            return value
     if not _VARIABLE.fullmatch(value):
         problems.append(f"{at}: write secrets as ${{NAME}} or file:PATH, never in the file itself")
-        return ""
+        return value
     return _substituted(value, at, problems)
 
 
@@ -164,7 +211,7 @@ def _substituted(value: str, at: str, problems: list[str]) -> str:
         found = os.environ.get(match[1])
         if found is None:
             problems.append(f"{at}: the environment variable {match[1]} is not set")
-        return found or ""
+        return match[0] if found is None else found
 
     return _VARIABLE.sub(variable, value)
 

@@ -175,7 +175,7 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _names_exist(self) -> Config:
-        problems = list(_unknown_names(self))
+        problems = list(unknown_names(self))
         if problems:
             raise ValueError("\n".join(problems))
         return self
@@ -186,7 +186,8 @@ class Config(Section):
         return paths + (["router"] if self.router.type != "fixed" else [])
 
 
-def _unknown_names(config: Config) -> Iterator[str]:
+def unknown_names(config: Config) -> Iterator[str]:
+    """Yield what *config* names that is not there, or names twice, a line each with its path."""
     models = {model.name for model in config.models}
     if len(models) < len(config.models):
         yield f"models: two have the same name, {twice(m.name for m in config.models)!r}"

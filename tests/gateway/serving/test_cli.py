@@ -73,6 +73,61 @@ def test_each_of_several_faults_has_a_line_with_its_path(file: Path) -> None:
     ]
 
 
+STAGES = """
+providers:
+  p: {dialect: openai_chat, simulated: {}, api_key: '${NO_KEY}'}
+  q: {dialect: openai_chat, base_url: 'ftp://x', sped: 1}
+  r: {dialect: openai_chat}
+models:
+  - {name: a, provider: p, price: {input: 1}}
+  - {name: b, provider: nowhere}
+  - {provider: p}
+  - {name: c, provider: r, fallbacks: [a, nobody]}
+server: {port: high, host: 0.0.0.0}
+reliability: {default: magic, judge: a, techniques: {best_of_n: {num_samples: 99}}}
+"""
+
+
+def test_no_fault_hides_another(file: Path) -> None:
+    file.write_text(STAGES)
+
+    _, _, err = lockgate("check", str(file))
+
+    assert [line.removeprefix("error: ").partition(": ")[0] for line in err] == [
+        "providers.p.api_key",
+        "server.port",
+        "providers.q.sped",
+        "providers.r",
+        "models.0.price.output",
+        "models.2.name",
+        "models.b.provider",
+        "models.c.fallbacks",
+        "server.host",
+        "providers.q.base_url",
+        "reliability.default",
+        "reliability.techniques.best_of_n.num_samples",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "providers: {p: {dialect: openai_chat, base_url: '${NO_URL}'}}\n"
+        "models: [{name: a, provider: p}]\n",
+        "providers: {p: {dialect: openai_chat}}\n"
+        "models: [{name: a, provider: p}, {name: b, provider: p}]\n",
+        "providers: {p: {dialect: openai_chat, simulated: {}}}\nmodels: [{name: a}]\n"
+        "reliability: {judge: a}\n",
+        "providers: {p: {dialect: openai_chat, simulated: {}}}\nmodels: 5\n",
+        GOOD + "keys: [{name: k}]\nserver: {host: 0.0.0.0}\n",
+    ],
+)
+def test_what_comes_of_another_fault_is_not_told(file: Path, text: str) -> None:
+    file.write_text(text)
+
+    assert len(lockgate("check", str(file))[2]) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -99,7 +154,10 @@ def test_what_is_wrong_is_said_with_what_would_be_right(file: Path, text: str, l
 
 
 def test_a_name_of_the_operators_own_is_no_setting(file: Path) -> None:
-    file.write_text("providers: {limits: {dialect: openai_chat, simulated: {}, key: x}}")
+    file.write_text(
+        "providers: {limits: {dialect: openai_chat, simulated: {}, key: x}}\n"
+        "models: [{name: a, provider: limits}]\n"
+    )
 
     (line,) = lockgate("check", str(file))[2]
 
