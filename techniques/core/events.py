@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from pricing.usage import Usage
-from techniques.core.json import Json
+from techniques.core.json import NOTHING, Json
 from techniques.core.request import Opaque
 
 FinishReason = Literal[
@@ -84,19 +84,24 @@ class RefusalDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallStarted:
-    """A tool call begins; ``index`` counts the calls of this answer from 0."""
+    """A tool call begins; ``index`` counts the calls of this answer from 0.
+
+    ``extra`` is what only its dialect knows of it, such as the signature of the thinking before it.
+    """
 
     index: int
     id: str
     name: str
+    extra: Mapping[str, Json] = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
-    """Some more of the arguments' JSON text of the call with ``index``."""
+    """Some more of the arguments' JSON text of the call with ``index``, and of its ``extra``."""
 
     index: int
     arguments: str
+    extra: Mapping[str, Json] = NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pricing.usage import Usage
@@ -149,7 +149,7 @@ class Fold:
         for index, place in self._places.items():
             call = parts[place]
             assert isinstance(call, ToolCall)
-            parts[place] = ToolCall(call.id, call.name, "".join(self._calls[index]))
+            parts[place] = replace(call, arguments="".join(self._calls[index]))
         return Reply(
             tuple(parts),
             finished.reason,
@@ -198,9 +198,15 @@ class Fold:
             self._close()
             self._places[event.index] = len(self._parts)
             self._calls[event.index] = []
-            self._parts.append(ToolCall(event.id, event.name, ""))
+            self._parts.append(ToolCall(event.id, event.name, "", extra=event.extra))
         else:
             self._calls[event.index].append(event.arguments)
+            self._extend(self._places[event.index], event.extra)
+
+    def _extend(self, place: int, extra: Mapping[str, Json]) -> None:
+        call = self._parts[place]
+        if extra and isinstance(call, ToolCall):
+            self._parts[place] = replace(call, extra={**call.extra, **extra})
 
     def _whole(self, part: RedactedThinking | Opaque) -> None:
         if not (isinstance(part, Opaque) and part.thinking):  # which comes beside what it is of
@@ -236,7 +242,7 @@ def unfold(reply: Reply) -> Iterator[Event]:
     logprobs = reply.logprobs
     for part in reply.parts:
         if isinstance(part, ToolCall):
-            yield ToolCallStarted(index, part.id, part.name)
+            yield ToolCallStarted(index, part.id, part.name, part.extra)
             yield ToolCallDelta(index, part.arguments)
             index += 1
         elif isinstance(part, Text):

@@ -10,6 +10,7 @@ from anthropic import beta_tool
 from techniques.core.json import Json
 from tests.e2e.conftest import Scene
 from tests.e2e.turns import MODELS, Called, Turn, streamed, whole
+from tests.fakes import script
 
 SCHEMA: Json = {
     "type": "object",
@@ -256,3 +257,43 @@ def test_the_messages_runner_runs_a_whole_loop(scene: Scene) -> None:
 
     assert seen == ["Köln"]
     assert [block.text for block in last.content if block.type == "text"] == [ANSWER.text]
+
+
+SIGNED: Json = {"google": {"thought_signature": 'Eo8B+/=\u00e9 \\ " end=='}}
+
+
+@pytest.mark.parametrize("technique", ["none", "baseline", "self_consistency", "self_refine"])
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_signature_beside_a_call_goes_to_the_client_and_back_unchanged(
+    scene: Scene, technique: str, *, streaming: bool
+) -> None:
+    made = script.called("weather", '{"city": "Köln"}', index=0, id="call_a1", extra_content=SIGNED)
+    piece = script.sse(
+        script.begin(), script.call_delta(made), script.finish("tool_calls"), script.done()
+    )
+    message = {"role": "assistant", "content": None, "tool_calls": [made]}
+    body = script.choices({"index": 0, "message": message, "finish_reason": "tool_calls"})
+    scene.upstream.chooses(lambda asked: piece if asked.body.get("stream") else body)
+    headers = {"x-lockgate-technique": technique}
+
+    if streaming:
+        with scene.chat.chat.completions.stream(
+            model="oa-model", messages=ASKED, tools=CHAT_TOOLS, extra_headers=headers
+        ) as stream:
+            said = stream.get_final_completion().choices[0].message
+    else:
+        answer = scene.chat.chat.completions.create(
+            model="oa-model", messages=ASKED, tools=CHAT_TOOLS, extra_headers=headers
+        )
+        said = answer.choices[0].message
+    (call,) = said.to_dict(mode="json")["tool_calls"]
+    assert call["extra_content"] == SIGNED
+
+    scene.upstream.asked.clear()
+    back = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": call["id"], "content": "18 °C"}
+    scene.chat.chat.completions.create(
+        model="oa-model", messages=[*ASKED, back, result], tools=CHAT_TOOLS, extra_headers=headers
+    )
+    for asked in scene.upstream.asked:
+        assert asked.body["messages"][1]["tool_calls"][0]["extra_content"] == SIGNED

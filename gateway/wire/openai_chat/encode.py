@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import orjson
 
 from gateway.wire.dialect import Call, Summary, told
@@ -27,7 +29,7 @@ from techniques.core.events import (
     Traced,
     UsageReported,
 )
-from techniques.core.json import Json, JsonObject
+from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.request import Opaque
 
 _DONE = b"data: [DONE]\n\n"
@@ -150,19 +152,19 @@ class ChunkEncoder:
         if isinstance(event, ToolCallDelta):
             if event.arguments:
                 self._silent.discard(event.index)
-            return self._arguments(event.index, event.arguments)
+            return self._arguments(event.index, event.arguments, event.extra)
         self._silent.add(event.index)
         function = {"name": event.name, "arguments": ""}
         if self._legacy:
             return self._chunk({"function_call": function}) if event.index == 0 else b""
         call = {"index": event.index, "id": event.id, "type": "function", "function": function}
-        return self._chunk({"tool_calls": [call]})
+        return self._chunk({"tool_calls": [{**event.extra, **call}]})
 
-    def _arguments(self, index: int, arguments: str) -> bytes:
+    def _arguments(self, index: int, arguments: str, extra: Mapping[str, Json] = NOTHING) -> bytes:
         function = {"arguments": arguments}
         if self._legacy:  # it knows one call a turn
             return self._chunk({"function_call": function}) if index == 0 else b""
-        return self._chunk({"tool_calls": [{"index": index, "function": function}]})
+        return self._chunk({"tool_calls": [{**extra, "index": index, "function": function}]})
 
     def _chunk(self, delta: JsonObject, logprobs: Json = None) -> bytes:
         start = b"" if self._begun else self._start()

@@ -61,7 +61,8 @@ def _message(reply: Reply, *, legacy: bool) -> JsonObject:
         message["function_call"] = _function(calls[0])
     elif calls:
         message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": _function(call)} for call in calls
+            {**call.extra, "id": call.id, "type": "function", "function": _function(call)}
+            for call in calls
         ]
     return message
 

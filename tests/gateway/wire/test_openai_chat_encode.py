@@ -11,10 +11,12 @@ from pricing.usage import Usage
 from techniques.core.errors import StreamBroken
 from techniques.core.events import (
     BlockAdded,
+    Choice,
     Event,
     Finished,
     FinishReason,
     Note,
+    Provisional,
     Redacted,
     RefusalDelta,
     Relayed,
@@ -31,6 +33,7 @@ from techniques.core.json import Json
 from techniques.core.reply import Reply, replied
 from techniques.core.request import Opaque, Refusal, Text, Thinking, ToolCall
 
+HEAD = ("id", "object", "created", "model", "system_fingerprint")
 DONE = b"data: [DONE]\n\n"
 QUIET = Summary(Usage(10, 5), 1, "0.1", "operator")
 TOLD = Summary(Usage(30, 15), 3, "0.3", "operator", {"calls": 3})
@@ -93,6 +96,17 @@ def test_a_providers_own_id_is_used_where_it_has_the_form() -> None:
     said = chunks(stream(encoder(), Started("chatcmpl-9"), TextDelta("Hi"), Finished()))
 
     assert {chunk["id"] for chunk in said} == {"chatcmpl-9"}
+
+
+@pytest.mark.parametrize("before", [(), (Provisional("so far"),)])
+def test_every_chunk_has_the_same_head(before: tuple[Event, ...]) -> None:
+    events = (Started("chatcmpl-9", "m", "fp_1"), TextDelta("Hi"), Finished())
+    other = Choice(1, Started("chatcmpl-8", "m", "fp_2")), Choice(1, TextDelta("Ho"))
+    said = chunks(stream(encoder(usage=True), *before, *events[:2], *other, *events[2:]))
+
+    heads = [{name: chunk[name] for name in HEAD} for chunk in said]
+    assert heads == [heads[0]] * len(said)
+    assert heads[0]["system_fingerprint"] == (None if before else "fp_1")
 
 
 @pytest.mark.parametrize(("reason", "told"), REASONS)

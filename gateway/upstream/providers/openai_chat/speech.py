@@ -21,13 +21,16 @@ from techniques.core.events import (
     ToolCallDelta,
     ToolCallStarted,
 )
-from techniques.core.json import Json, JsonObject
+from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.request import Opaque
 
 _REASONING = ("reasoning_content", "reasoning", "thinking")
 """The fields in which hosts put reasoning: DeepSeek and older vLLM; newer vLLM, OpenRouter and
 Groq; Ollama."""
 _DETAILS = "reasoning_details"
+_CALL = frozenset({"index", "id", "type", "function"})
+"""What is known of a tool call. Gemini's hosts put the signature of the thinking before it beside
+that, as ``extra_content``, and want it back."""
 
 
 class Speech:
@@ -43,6 +46,7 @@ class Speech:
         self._started: set[int] = set()
         self._early: dict[int, list[str]] = {}
         self._ids: dict[int, str] = {}
+        self._extras: dict[int, JsonObject] = {}  # of calls that have no name yet
 
     def say(self, delta: JsonObject, logprobs: Json = None) -> Iterator[Event]:
         """Yield the events in *delta*."""
@@ -117,18 +121,21 @@ class Speech:
         function = as_object(call.get("function"))
         if identity := as_text(call.get("id")):
             self._ids.setdefault(index, identity)
+        extra = {name: value for name, value in call.items() if name not in _CALL}
         if index not in self._started:
+            self._extras.setdefault(index, {}).update(extra)
             early = self._early.setdefault(index, [])
             early.append(as_text(function.get("arguments")))
             if name := as_text(function.get("name")):
                 yield from self._start(index, name)
-        elif arguments := as_text(function.get("arguments")):
-            yield ToolCallDelta(index, arguments)
+        elif (arguments := as_text(function.get("arguments"))) or extra:
+            yield ToolCallDelta(index, arguments, extra or NOTHING)
 
     def _start(self, index: int, name: str) -> Iterator[Event]:
         self._started.add(index)
         made_up = f"call_{re.sub(r'[^A-Za-z0-9]', '', self.answer_id)[-24:]}{index}"
-        yield ToolCallStarted(index, self._ids.get(index) or made_up, name)
+        extra = self._extras.pop(index) or NOTHING
+        yield ToolCallStarted(index, self._ids.get(index) or made_up, name, extra)
         if arguments := "".join(self._early.pop(index)):
             yield ToolCallDelta(index, arguments)
 
