@@ -22,9 +22,9 @@ from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Ledger
 from gateway.planning.choices import choices_of
-from gateway.planning.plan import Plan, Planner
+from gateway.planning.plan import BY_SLUG, Plan, Planner
 from gateway.policy.keys import Caller
-from gateway.policy.wishes import PREFIX, Wishes
+from gateway.policy.wishes import Wishes
 from gateway.wire.dialect import Call
 from techniques.core.channel import (
     Channel,
@@ -90,8 +90,9 @@ class Pipeline:
         if lost is None:
             return replace(plan, request=request, choices=choices)
         if plan.strict:
+            at = "model" if plan.why == BY_SLUG else asked.wishes.at("technique")
             message = f"{plan.technique} cannot keep what this request has: {lost}."
-            raise RequestRejected(message, code="technique_masked", param=f"{PREFIX}technique")
+            raise RequestRejected(message, code="technique_masked", param=at)
         warning = Warned("technique_masked", f"{plan.technique}: {lost}")
         return replace(plan, card=None, options=None, warnings=(*plan.warnings, warning))
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from gateway.config import Config, Secrets
 from gateway.config.calibration import measured
 from gateway.config.names import serves
-from gateway.planning.options import configured_of
+from gateway.planning.options import complaint, configured_of
 from gateway.policy.targets import target_of
 from gateway.upstream.addresses import is_private
 from techniques import catalog
@@ -175,8 +175,9 @@ def _options(card: Card, stated: Mapping[str, Mapping[str, Json]], cards: Cards)
         card.options.model_validate(configured_of(card, stated), context={CARDS: cards})
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_input=False):
-            at = ".".join(map(str, fault["loc"]))
-            yield f"reliability.techniques.{card.name}.{at}: {fault['msg']}"
+            said = complaint(card, fault["loc"], fault["type"], fault["msg"])
+            path = ".".join(("reliability.techniques", card.name, *map(str, fault["loc"])))
+            yield f"{path}: {said.removesuffix('.')}"
 
 
 def _is_loopback(host: str) -> bool:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NoReturn
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Final, NoReturn, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from gateway.policy.wishes import PREFIX
 from techniques.core.errors import RequestRejected
 from techniques.core.json import Json
 from techniques.core.registry import Card, Cards
-from techniques.core.values import values_of
+from techniques.core.values import field_at, names_in, values_of
 from techniques.parts.tables import CARDS
+
+Path: TypeAlias = tuple[int | str, ...]
+_LONGEST: Final = 64  # characters of a name that are told
 
 
 def configured_of(card: Card, configured: Mapping[str, Mapping[str, Json]]) -> dict[str, Json]:
@@ -29,8 +32,8 @@ def can_do_with(card: Card, given: Mapping[str, Json]) -> bool:
     return all(name in given for name, field in fields if field.is_required())
 
 
-def options_of(card: Card, given: Mapping[str, Json], cards: Cards) -> BaseModel:
-    """Return the options of *card*, one of *cards*, as they are *given*.
+def options_of(card: Card, given: Mapping[str, Json], cards: Cards, at: str) -> BaseModel:
+    """Return the options of *card*, one of *cards*, as they are *given* in the field *at*.
 
     Raises:
         RequestRejected: There is no such option, its value is wrong, or one must be given.
@@ -38,20 +41,36 @@ def options_of(card: Card, given: Mapping[str, Json], cards: Cards) -> BaseModel
     try:
         return card.options.model_validate(given, context={CARDS: cards})
     except ValidationError as error:
-        _refuse(card, error)
+        _refuse(card, error, at)
 
 
-def _refuse(card: Card, error: ValidationError) -> NoReturn:
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return a question whether one of *known* was meant by *name*, "" if none is like it."""
+    near = get_close_matches(name[:_LONGEST], list(known), 1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+def complaint(card: Card, path: Path, kind: str, message: str) -> str:
+    """Return what is wrong with the option of *card* at *path*, and what would be right.
+
+    *kind* and *message* are pydantic's. What is said goes on where the option was named.
+    """
+    schema = card.options.model_json_schema()
+    if kind == "extra_forbidden":
+        known = names_in(field_at(schema, path[:-1]))
+        return f"does not exist; there are {', '.join(known)}.{meant(str(path[-1]), known)}"
+    takes = values_of(field_at(schema, path)).replace("`", "") if path else ""
+    it_takes = f" It takes {takes}." if takes else ""
+    if kind == "missing":
+        return f"is missing.{it_takes}"
+    plain = message.removeprefix("Value error, ").replace("Input should be", "must be")
+    return f"{plain if plain.startswith('must be') else f'is wrong: {plain}'}.{it_takes}"
+
+
+def _refuse(card: Card, error: ValidationError, at: str) -> NoReturn:
     fault = error.errors(include_url=False, include_input=False)[0]
-    name = ".".join(map(str, fault["loc"]))
-    if fault["type"] == "extra_forbidden":
-        known = ", ".join(card.options.model_fields) or "none"
-        message = f"{card.name} has no option {name!r}; it has {known}."
-    elif fault["type"] == "missing" and len(fault["loc"]) == 1:
-        message = f"{card.name} needs the option {name!r}."
-    else:
-        field = card.options.model_json_schema()["properties"].get(str(fault["loc"][0]), {})
-        takes = values_of(field).replace("`", "") if field else ""
-        message = f"The option {name!r} of {card.name} is wrong: {fault['msg']}."
-        message += f" It takes {takes}." if takes else ""
-    raise RequestRejected(message, code="invalid_option", param=f"{PREFIX}params")
+    path = fault["loc"]
+    name = ".".join(str(part)[:_LONGEST] for part in path)
+    said = complaint(card, path, fault["type"], fault["msg"])
+    named = f"The option {name!r} of {card.name}" if name else f"What {card.name} was given"
+    raise RequestRejected(f"{named} {said}", code="invalid_option", param=at)

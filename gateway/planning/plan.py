@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from gateway.metering.caps import Caps
-from gateway.planning.options import can_do_with, configured_of, options_of
+from gateway.planning.options import can_do_with, configured_of, meant, options_of
 from gateway.planning.prices import must_be_priced
 from gateway.policy.access import may_apply, may_use, permits
 from gateway.policy.keys import Caller
 from gateway.policy.models import Catalogue, Model
-from gateway.policy.wishes import NOTHING, PREFIX, Wishes
+from gateway.policy.wishes import NOTHING, Wishes
 from gateway.wire.dialect import Call
 from pricing.price import PICO
 from router_service.contract import RouteQuery, Router
@@ -26,6 +26,8 @@ from techniques.engines.delegate import PLAIN
 
 NONE = "none"
 AUTO = "auto"
+BY_SLUG = "model slug"
+"""Why a technique is carried out that the model's name asked for."""
 _MOST_KNOWN = 1024
 
 
@@ -120,7 +122,8 @@ class Planner:
         slug, model = self._model(call.model)
         self._look_up(wishes)
         asked, why = self._asked(slug, model, caller, wishes)
-        card = self._card(asked, caller)
+        at = "model" if why == BY_SLUG else wishes.at("technique")
+        card = self._card(asked, caller, at)
         plan = Plan(
             models=(model, *self._fallbacks(model, caller, wishes)),
             card=card,
@@ -149,7 +152,7 @@ class Planner:
                 for name in names:
                     self.catalogue.find(name)
             except UnknownModel as error:
-                at = f"{PREFIX}{wish}"
+                at = wishes.at(wish)
                 raise UnknownModel(f"{at}: {error.message}", param=at) from None
 
     def _check(self, plan: Plan, caller: Caller, wishes: Wishes) -> None:
@@ -160,7 +163,7 @@ class Planner:
                 raise Denied(f"This key may not use the model {model.name}.", param="model")
         if caller.budgeted or plan.caps.max_cost is not None:
             seconds = (plan.judge, plan.critic) if plan.card else (None, None)
-            must_be_priced((*plan.models, *plan.pool), *seconds)
+            must_be_priced((*plan.models, *plan.pool), *seconds, at=wishes.at)
 
     def _fallbacks(self, model: Model, caller: Caller, wishes: Wishes) -> Iterator[Model]:
         """Yield the models asked for as fallbacks, or those of the configuration it may use."""
@@ -199,7 +202,7 @@ class Planner:
         if wishes.technique is not None:
             asked, why = wishes.technique, "asked for"
         elif slug is not None:
-            asked, why = slug, "model slug"
+            asked, why = slug, BY_SLUG
         if asked != AUTO:
             return asked, why
         first = NONE if self.defaults.technique == AUTO else self.defaults.technique
@@ -208,23 +211,23 @@ class Planner:
         decision = self.router.route(RouteQuery(model=model.name, techniques=allowed))
         return decision.technique, f"auto, {decision.why}"
 
-    def _card(self, name: str, caller: Caller) -> Card | None:
+    def _card(self, name: str, caller: Caller, at: str) -> Card | None:
         if name == NONE:
             return None
         card = self.cards.get(name)
         if card is None:
             raise RequestRejected(
                 f"There is no technique {name[:64]!r}; there are none, auto, "
-                f"{', '.join(self.cards)}.",
+                f"{', '.join(self.cards)}.{meant(name, self.cards)}",
                 code="unknown_technique",
-                param=f"{PREFIX}technique",
+                param=at,
             )
         if not permits(caller, card, name):
-            raise Denied(f"This key may not use the technique {name}.", param=f"{PREFIX}technique")
+            raise Denied(f"This key may not use the technique {name}.", param=at)
         return card
 
     def _options(self, card: Card, wishes: Wishes) -> BaseModel:
-        return options_of(card, self._given(card, wishes), self.cards)
+        return options_of(card, self._given(card, wishes), self.cards, wishes.at("params"))
 
     def _ready(self, wishes: Wishes) -> Iterator[str]:
         for name, card in self.cards.items():
@@ -281,10 +284,8 @@ class Planner:
 
 def _ignored(wishes: Wishes) -> Iterable[Warned]:
     if wishes.strict and wishes.ignored:
-        raise RequestRejected(
-            f"{PREFIX}{wishes.ignored[0]} has no effect in this version.",
-            param=f"{PREFIX}{wishes.ignored[0]}",
-        )
+        at = wishes.at(wishes.ignored[0])
+        raise RequestRejected(f"{at} has no effect in this version.", param=at)
     return (Warned("not_in_effect", name) for name in wishes.ignored)
 
 

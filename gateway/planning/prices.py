@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gateway.policy.models import Model
-from gateway.policy.wishes import PREFIX
 from techniques.core.errors import RequestRejected
 
 
 def must_be_priced(
-    answering: Sequence[Model], judge: Model | None = None, critic: Model | None = None
+    answering: Sequence[Model],
+    judge: Model | None = None,
+    critic: Model | None = None,
+    *,
+    at: Callable[[str], str],
 ) -> None:
-    """Look at the prices of all models that a call may ask.
+    """Look at the prices of all models that a call may ask; *at* tells where a wish was said.
 
     Raises:
         RequestRejected: One of them is not known; it names the model, and its part if that is
@@ -22,7 +25,7 @@ def must_be_priced(
         _check(model, "", "model")
     for role, second in (("judge", judge), ("critic", critic)):
         if second is not None:
-            _check(second, f", the {role},", f"{PREFIX}{role}")
+            _check(second, f", the {role},", at(role))
 
 
 def _check(model: Model, part: str, param: str) -> None:

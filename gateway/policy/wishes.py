@@ -8,8 +8,9 @@ an error that names it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
 from typing import Final, NoReturn, TypeAlias
 
 import orjson
@@ -18,6 +19,9 @@ from techniques.core.errors import RequestRejected
 from techniques.core.json import Json
 
 PREFIX: Final = "x-lockgate-"
+_BODY: Final = "reliability."
+_IDEMPOTENCY: Final = "idempotency-key"
+_LONGEST_NAME: Final = 64  # characters of a name that is unknown are told
 _MOST: Final = 1_000_000_000
 """Of a wish that is an amount; what is exact of ``1e900000`` would take minutes to write out."""
 
@@ -26,7 +30,8 @@ _MOST: Final = 1_000_000_000
 class Wishes:
     """What one request asks for; None: nothing was said.
 
-    ``max_cost_usd`` is dollars. ``ignored`` are names that this version reads but does not act on.
+    ``max_cost_usd`` is dollars. ``ignored`` are names that this version reads but does not act on,
+    ``said`` the headers and fields that wishes came in.
     """
 
     technique: str | None = None
@@ -47,78 +52,81 @@ class Wishes:
     usage_mode: str | None = None
     n_policy: str | None = None
     ignored: tuple[str, ...] = ()
+    said: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def at(self, name: str) -> str:
+        """Return the header, or the field of the body, in which the wish *name* was said."""
+        return self.said.get(name, f"{PREFIX}{name}")
 
 
 Reader: TypeAlias = Callable[[str, Json], Json]
-"""From the wish's name and its value to what it means; raises ``RequestRejected``."""
+"""From where a wish was said and its value to what it means; raises ``RequestRejected``."""
 
 
-def _wrong(name: str, expected: str) -> NoReturn:
-    raise RequestRejected(
-        f"{PREFIX}{name} must be {expected}.", code="invalid_wish", param=f"{PREFIX}{name}"
-    )
+def _wrong(at: str, expected: str) -> NoReturn:
+    raise RequestRejected(f"{at} must be {expected}.", code="invalid_wish", param=at)
 
 
-def _word(name: str, value: Json) -> str:
+def _word(at: str, value: Json) -> str:
     if not isinstance(value, str) or not value or len(value) > 256:
-        _wrong(name, "a text of 1 to 256 characters")
+        _wrong(at, "a text of 1 to 256 characters")
     return value
 
 
 def _choice(*words: str) -> Reader:
-    def read(name: str, value: Json) -> str:
+    def read(at: str, value: Json) -> str:
         if value not in words:
-            _wrong(name, f"one of {', '.join(words)}")
+            _wrong(at, f"one of {', '.join(words)}")
         return str(value)
 
     return read
 
 
 def _whole(least: int, most: int) -> Reader:
-    def read(name: str, value: Json) -> int:
+    def read(at: str, value: Json) -> int:
         text = str(value)
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
         if number is None or isinstance(value, bool) or not least <= number <= most:
-            _wrong(name, f"a whole number from {least} to {most}")
+            _wrong(at, f"a whole number from {least} to {most}")
         return number
 
     return read
 
 
-def _amount(name: str, value: Json) -> Decimal:
+def _amount(at: str, value: Json) -> Decimal:
     try:
         amount = Decimal(str(value))
     except InvalidOperation:
         amount = Decimal(-1)
     if isinstance(value, bool) or not amount.is_finite() or not 0 <= amount <= _MOST:
-        _wrong(name, f"a number from 0 to {_MOST}")
+        _wrong(at, f"a number from 0 to {_MOST}")
     return amount
 
 
-def _names(name: str, value: Json) -> tuple[str, ...]:
+def _names(at: str, value: Json) -> tuple[str, ...]:
     parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
     if not isinstance(parts, list) or not parts or not all(p and isinstance(p, str) for p in parts):
-        _wrong(name, "a list of model names, separated by commas")
+        _wrong(at, "a list of model names, separated by commas")
     return tuple(parts)
 
 
-def _object(name: str, value: Json) -> Mapping[str, Json]:
+def _object(at: str, value: Json) -> Mapping[str, Json]:
     if isinstance(value, str):
         try:
             value = orjson.loads(value)
         except orjson.JSONDecodeError:
             value = None
     if not isinstance(value, dict):
-        _wrong(name, 'a JSON object such as {"num_samples": 5}')
+        _wrong(at, 'a JSON object such as {"num_samples": 5}')
     return value
 
 
-def _truth(name: str, value: Json) -> bool:
+def _truth(at: str, value: Json) -> bool:
     if value in (True, "1", "true"):
         return True
     if value in (False, "0", "false"):
         return False
-    _wrong(name, "1 or 0")
+    _wrong(at, "1 or 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +197,7 @@ TABLE: Final[Mapping[str, Wish]] = {
     "reuse-namespace": Wish(_word, "which stored answers may be used", in_effect=False),
 }
 
-_FIELDS: Final = frozenset(field.name for field in fields(Wishes))
+_FIELDS: Final = frozenset(field.name for field in fields(Wishes)) - {"ignored", "said"}
 NOTHING: Final = Wishes()
 
 
@@ -199,37 +207,38 @@ def read(headers: Mapping[str, str], body: Mapping[str, Json]) -> Wishes:
     Raises:
         RequestRejected: One has no such name, or no such value.
     """
-    given = {name.replace("_", "-"): value for name, value in body.items()}
+    given = {name.replace("_", "-"): (f"{_BODY}{name}", value) for name, value in body.items()}
     for name, value in headers.items():
         if name.startswith(PREFIX):
-            given[name.removeprefix(PREFIX)] = value
-    if "run" not in given and (key := headers.get("idempotency-key")):
-        given["run"] = key
+            given[name.removeprefix(PREFIX)] = name, value
+    if "run" not in given and (key := headers.get(_IDEMPOTENCY)):
+        given["run"] = _IDEMPOTENCY, key
     if not given:
         return NOTHING
     return _read(given)
 
 
-def _read(given: Mapping[str, Json]) -> Wishes:
+def _read(given: Mapping[str, tuple[str, Json]]) -> Wishes:
     wishes: dict[str, Json] = {}
     ignored: list[str] = []
-    for name, value in given.items():
-        wish = TABLE.get(name) or _unknown(name)
-        meant = wish.read(name, value)
+    for name, (at, value) in given.items():
+        wish = TABLE.get(name) or _unknown(name, at)
+        meant = wish.read(at, value)
         if not wish.in_effect:
             ignored.append(name)
-        elif (field := name.replace("-", "_")) in _FIELDS:
-            wishes[field] = meant
-    return Wishes(**wishes, ignored=tuple(ignored))
+        elif (own := name.replace("-", "_")) in _FIELDS:
+            wishes[own] = meant
+    said = {name: at for name, (at, _) in given.items()}
+    return Wishes(**wishes, ignored=tuple(ignored), said=said)
 
 
-def _unknown(name: str) -> NoReturn:
+def _unknown(name: str, at: str) -> NoReturn:
+    at = at[: _LONGEST_NAME + len(PREFIX)]
     if name == "dry-run":
-        raise RequestRejected(
-            "x-lockgate-dry-run is not available yet.", param="x-lockgate-dry-run"
-        )
+        raise RequestRejected(f"{at} is not available yet.", param=at)
+    known = {wish.replace("-", "_") if at.startswith(_BODY) else wish: wish for wish in TABLE}
+    near = get_close_matches(name[:_LONGEST_NAME], TABLE, 1)
+    meant = next((f" Did you mean {one}?" for one, wish in known.items() if wish in near), "")
     raise RequestRejected(
-        f"There is no {PREFIX}{name[:64]}; there are {', '.join(TABLE)}.",
-        code="unknown_wish",
-        param=f"{PREFIX}{name[:64]}",
+        f"There is no {at}; there are {', '.join(known)}.{meant}", code="unknown_wish", param=at
     )

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from anthropic import beta_tool
+from openai.types.chat import ChatCompletionMessage
 
 from techniques.core.json import Json
 from tests.e2e.conftest import Scene
@@ -280,18 +281,19 @@ def test_a_signature_beside_a_call_goes_to_the_client_and_back_unchanged(
         with scene.chat.chat.completions.stream(
             model="oa-model", messages=ASKED, tools=CHAT_TOOLS, extra_headers=headers
         ) as stream:
-            said = stream.get_final_completion().choices[0].message
+            said: ChatCompletionMessage = stream.get_final_completion().choices[0].message
     else:
         answer = scene.chat.chat.completions.create(
             model="oa-model", messages=ASKED, tools=CHAT_TOOLS, extra_headers=headers
         )
         said = answer.choices[0].message
-    (call,) = said.to_dict(mode="json")["tool_calls"]
+    calls: Json = said.to_dict(mode="json")["tool_calls"]
+    (call,) = calls
     assert call["extra_content"] == SIGNED
 
     scene.upstream.asked.clear()
-    back = {"role": "assistant", "content": None, "tool_calls": [call]}
-    result = {"role": "tool", "tool_call_id": call["id"], "content": "18 °C"}
+    back: Json = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result: Json = {"role": "tool", "tool_call_id": call["id"], "content": "18 °C"}
     scene.chat.chat.completions.create(
         model="oa-model", messages=[*ASKED, back, result], tools=CHAT_TOOLS, extra_headers=headers
     )

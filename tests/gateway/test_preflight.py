@@ -147,11 +147,11 @@ def test_options_of_techniques_are_checked_with_their_path() -> None:
 @pytest.mark.parametrize(
     ("reliability", "path", "fault"),
     [
-        ({"default": "acm_learned"}, "acm_learned.weights", "Field required"),
+        ({"default": "acm_learned"}, "acm_learned.weights", "is missing"),
         (
             {"techniques": {"acm_learned": {"cost_weight": 2}}},
             "acm_learned.weights",
-            "Field required",
+            "is missing",
         ),
         ({"default": "acm", "techniques": {"acm": {"table": []}}}, "acm.table", "needs a row"),
         (

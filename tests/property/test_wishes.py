@@ -98,5 +98,7 @@ def test_every_wish_is_read_from_a_header_and_from_the_body_alike(
     by_body = app.post("/v1/chat/completions", json={**ASKED, "reliability": wish})
 
     assert by_header.status_code == by_body.status_code == 400
-    assert by_header.json()["error"] == by_body.json()["error"]
-    assert by_header.json()["error"]["param"] == f"x-lockgate-{name}"
+    told, asked = by_header.json()["error"], f"reliability.{name.replace('-', '_')}"
+    assert told["param"] == f"x-lockgate-{name}"
+    same = {**told, "param": asked, "message": told["message"].replace(told["param"], asked)}
+    assert by_body.json()["error"] == same

@@ -84,8 +84,17 @@ def test_options_are_the_configurations_under_the_requests() -> None:
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({"num_sample": 3}, "has no option 'num_sample'"),
-        ({"num_samples": "x"}, "'num_samples'.* takes 2 to 40"),
+        (
+            {"num_sample": 3},
+            r"'num_sample' of self_consistency does not exist; there are num_samples, .*"
+            r"Did you mean num_samples\?",
+        ),
+        (
+            {"zebra": 3},
+            r"'zebra' of self_consistency does not exist; there are num_samples, [^?]*$",
+        ),
+        ({"num_samples": "x"}, r"'num_samples' .* must be a valid integer.* It takes 2 to 40\."),
+        ({"num_samples": 99}, r"must be less than or equal to 40\. It takes 2 to 40\."),
     ],
 )
 def test_options_that_are_unknown_or_out_of_range_are_refused(
@@ -98,8 +107,56 @@ def test_options_that_are_unknown_or_out_of_range_are_refused(
 
 
 def test_an_option_that_must_be_given_is_named() -> None:
-    with pytest.raises(RequestRejected, match="acm_learned needs the option 'weights'") as caught:
+    with pytest.raises(RequestRejected, match="'weights' of acm_learned is missing") as caught:
         plan(technique="acm_learned")
+
+    assert (caught.value.code, caught.value.param) == ("invalid_option", "x-lockgate-params")
+
+
+ROW: dict[str, Json] = {"name": "all", "difficulty_range": [0, 1], "technique": "baseline"}
+
+
+@pytest.mark.parametrize(
+    ("technique", "params", "said"),
+    [
+        (
+            "acm",
+            {"table": [{**ROW, "tecnique": "x"}]},
+            r"'table\.0\.tecnique' of acm does not exist; there are technique, .* "
+            r"Did you mean technique\?",
+        ),
+        (
+            "acm",
+            {"table": [{"name": "a"}]},
+            r"'table\.0\.technique' of acm is missing\. It takes str",
+        ),
+        (
+            "acm",
+            {"table": [{**ROW, "difficulty_range": [0, "x"]}]},
+            r"'table\.0\.difficulty_range\.1' of acm must be a valid number.* It takes number",
+        ),
+        (
+            "soft_acm",
+            {"bins": [{"at_least": 7, "technique": "baseline"}]},
+            r"'bins\.0\.at_least' of acm_soft must be less than 1\. It takes 0 to less than 1\.",
+        ),
+        (
+            "soft_acm",
+            {"category_shifts": {"code": 3}},
+            r"'category_shifts\.code' of acm_soft must be less .* It takes -0\.25 to 0\.25",
+        ),
+        (
+            "acm",
+            {"category_tables": {"cooking": [ROW]}},
+            r"'category_tables\.cooking.*' of acm must be 'qa', ",
+        ),
+    ],
+)
+def test_what_is_wrong_inside_an_option_is_told_by_its_path_and_range(
+    technique: str, params: dict[str, Json], said: str
+) -> None:
+    with pytest.raises(RequestRejected, match=said) as caught:
+        plan(technique=technique, params=params)
 
     assert (caught.value.code, caught.value.param) == ("invalid_option", "x-lockgate-params")
 
@@ -334,3 +391,30 @@ def test_of_the_configurations_pool_a_caller_gets_what_it_may_use() -> None:
     defaults = Defaults(channels=("smart", "cheap"))
 
     assert names(plan(caller=LIMITED, technique=VOTE, defaults=defaults).pool) == ["fast"]
+
+
+@pytest.mark.parametrize(
+    ("wishes", "name"),
+    [
+        ({"judge": "nope"}, "judge"),
+        ({"technique": "telepathy"}, "technique"),
+        ({"technique": VOTE, "params": {"zebra": 1}}, "params"),
+        ({"technique": VOTE, "judge": "free", "max_cost_usd": Decimal(1)}, "judge"),
+        ({"ignored": ("reuse",), "strict": True}, "reuse"),
+    ],
+)
+def test_what_is_wrong_with_a_wish_is_told_by_the_field_it_came_in(
+    wishes: dict[str, Json], name: str
+) -> None:
+    for at in (f"x-lockgate-{name}", f"reliability.{name}"):
+        with pytest.raises(RequestRejected) as caught:
+            plan(said={name: at}, **wishes)
+
+        assert caught.value.param == at
+
+
+def test_a_technique_of_a_slug_that_a_key_may_not_use_is_the_models_fault() -> None:
+    with pytest.raises(Denied) as caught:
+        plan(f"{REFINE}/fast", LIMITED)
+
+    assert caught.value.param == "model"

@@ -138,21 +138,45 @@ CASES = [(name, value) for name, values in BAD.items() for value in values]
 
 
 @pytest.mark.parametrize(("name", "value"), CASES, ids=[f"{n}={v!r:.20}" for n, v in CASES])
-def test_a_bad_value_names_its_header(name: str, value: Json) -> None:
-    with pytest.raises(RequestRejected, match=f"^{PREFIX}{name} ") as caught:
-        read({}, {field(name): value})
-
-    assert (caught.value.code, caught.value.param) == ("invalid_wish", PREFIX + name)
+def test_a_bad_value_names_the_header_or_the_field_it_came_in(name: str, value: Json) -> None:
+    ways: list[tuple[str, dict[str, str], dict[str, Json]]] = [
+        (f"reliability.{field(name)}", {}, {field(name): value})
+    ]
     if isinstance(value, str):
-        with pytest.raises(RequestRejected, match=f"^{PREFIX}{name} "):
-            read({PREFIX + name: value}, {})
+        ways.append((PREFIX + name, {PREFIX + name: value}, {}))
+    for at, headers, body in ways:
+        with pytest.raises(RequestRejected, match=f"^{at} must be ") as caught:
+            read(headers, body)
+
+        assert (caught.value.code, caught.value.param) == ("invalid_wish", at)
 
 
-def test_an_unknown_name_is_named_with_those_that_exist() -> None:
-    with pytest.raises(RequestRejected, match="technique") as caught:
-        read({f"{PREFIX}tecnique": "none"}, {})
+def test_where_a_wish_was_said_is_remembered() -> None:
+    headers = {f"{PREFIX}judge": "a", "idempotency-key": "k"}
+    wishes = read(headers, {"judge": "b", "max_calls": 3})
 
-    assert (caught.value.code, caught.value.param) == ("unknown_wish", f"{PREFIX}tecnique")
+    assert wishes.at("judge") == f"{PREFIX}judge"
+    assert wishes.at("max-calls") == "reliability.max_calls"
+    assert wishes.at("run") == "idempotency-key"
+    assert wishes.at("critic") == f"{PREFIX}critic"
+
+
+@pytest.mark.parametrize(
+    ("at", "headers", "body", "meant"),
+    [
+        (f"{PREFIX}tecnique", {f"{PREFIX}tecnique": "none"}, {}, "technique"),
+        ("reliability.max_call", {}, {"max_call": 3}, "max_calls"),
+        (f"{PREFIX}max-call", {f"{PREFIX}max-call": "3"}, {}, "max-calls"),
+    ],
+)
+def test_an_unknown_name_is_named_with_those_that_exist_as_it_was_said(
+    at: str, headers: dict[str, str], body: dict[str, Json], meant: str
+) -> None:
+    with pytest.raises(RequestRejected, match=rf"Did you mean {meant}\?$") as caught:
+        read(headers, body)
+
+    assert (caught.value.code, caught.value.param) == ("unknown_wish", at)
+    assert caught.value.message.startswith(f"There is no {at}; there are technique, ")
 
 
 @pytest.mark.parametrize("name", ["ignored", "", "technique ", "x" * 500])
@@ -189,6 +213,6 @@ def test_any_value_is_read_or_refused_and_nothing_else(name: str, value: Json) -
     except RequestRejected as error:
         named = error.param
     else:
-        named = PREFIX + name
+        named = f"reliability.{field(name)}"
 
-    assert named == PREFIX + name
+    assert named == f"reliability.{field(name)}"
