@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.upstream.simulated import (
     calling,
+    coding,
     combining,
     doubting,
     judging,
@@ -41,6 +42,9 @@ def _in_json(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft | None:
 
 def _in_words(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft:
     question = revising.question(asked)
+    program = coding.draft(question.text, model, dice)
+    if program is not None:
+        return program
     problem = solving.solve(question.text)
     if problem is None:
         text = prose.stock(solving.without_cue(question.text), dice)

@@ -19,10 +19,11 @@ FINGERPRINT: Final = "lockgate-simulation"
 ABOUT: Final = """\
 The models `sim-small` and `sim-large` are a simulation. No language model runs and nothing leaves
 the process: a small solver works out the right answer to arithmetic, multiple-choice and short
-factual questions, and seeded noise then makes it wrong as often as the model's stated error rate
-says. Everything else gets a stock answer that says it is simulated. The simulation shows how the
-gateway and its techniques behave when a model errs; it says nothing about any real model. Each of
-its answers carries `"system_fingerprint": "lockgate-simulation"`.
+factual questions, or writes a small well-known function, and seeded noise then makes it wrong as
+often as the model's stated error rate says. Everything else gets a stock answer that says it is
+simulated. The simulation shows how the gateway and its techniques behave when a model errs; it says
+nothing about any real model. Each of its answers carries `"system_fingerprint":
+"lockgate-simulation"`.
 """
 """What the README says of it."""
 

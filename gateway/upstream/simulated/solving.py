@@ -49,11 +49,15 @@ def _without_last_cue(text: str) -> str:
 
 def answer(problem: Problem, error_rate: float, dice: Dice) -> str:
     """Return the answer that a model of that *error_rate* draws."""
-    hardness = Dice(problem.question).fraction("hardness")
-    rate = error_rate * (_EASIEST + (_HARDEST - _EASIEST) * hardness)
-    if problem.wrong and dice.happens("error", rate):
+    if problem.wrong and dice.happens("error", rate(problem.question, error_rate)):
         return dice.leaning("wrong", problem.wrong)
     return problem.answer
+
+
+def rate(question: str, error_rate: float) -> float:
+    """Return how often *question* is answered wrongly by a model of that *error_rate*."""
+    hardness = Dice(question).fraction("hardness")
+    return error_rate * (_EASIEST + (_HARDEST - _EASIEST) * hardness)
 
 
 def _open(question: str) -> Problem | None:
