@@ -47,7 +47,7 @@ def reject(pool: Pool, refusal: Refusal) -> None:
 
 
 def _counts_requests(window: str) -> bool:
-    return window.split(":")[-2:-1] == ["requests"]
+    return window.rpartition(":")[0].endswith(":requests")
 
 
 def _refused(pool: Pool, refusal: Refusal, holds: dict[str, int]) -> list[Window]:

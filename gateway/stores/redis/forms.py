@@ -1,0 +1,150 @@
+"""What is told to the script, and what it answers.
+
+Amounts travel as text: the script's numbers are too coarse for money.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gateway.stores.ledger import (
+    Amounts,
+    Answer,
+    Entry,
+    Granted,
+    Never,
+    PoolState,
+    QueueFull,
+    Unknown,
+    Waiting,
+    WindowReading,
+    WindowSpec,
+    WindowState,
+)
+
+
+def amounts(of: Amounts) -> dict[str, str]:
+    """Return amounts as text."""
+    return {name: str(amount) for name, amount in of.items()}
+
+
+def asked(entry: Entry, *, dispatched: bool) -> dict[str, Any]:
+    """Return what ``admit`` needs of *entry*."""
+    needs: dict[str, int] = {}
+    for ask in entry.asks:
+        for name, need in ask.needs.items():
+            needs[name] = needs.get(name, 0) + need
+    place = entry.place
+    told = {
+        "id": entry.id,
+        "asks": [[ask.lease, amounts(ask.needs)] for ask in entry.asks],
+        "needs": amounts(needs),
+        "names": sorted(needs),
+        "tenant": place.tenant,
+        "priority": place.priority,
+        "weight": place.weight,
+        "since": place.since_ms,
+        "queue": place.queue,
+        "dispatched": dispatched,
+    }
+    return told if place.tag is None else {**told, "tag": int(place.tag)}
+
+
+def specs(windows: Sequence[WindowSpec]) -> list[dict[str, Any]]:
+    """Return definitions."""
+    return [
+        {
+            "name": spec.name,
+            "kind": spec.kind,
+            "cap": str(spec.cap),
+            "period": spec.period_ms,
+            "ends_in": spec.ends_in_ms,
+            "used": str(spec.used),
+            "provisional": spec.provisional,
+            **({} if spec.level is None else {"level": spec.level}),
+        }
+        for spec in windows
+    ]
+
+
+def readings(of: Sequence[WindowReading]) -> list[dict[str, Any]]:
+    """Return readings; what was not said is left out."""
+    return [
+        {
+            name: value
+            for name, value in (
+                ("name", reading.name),
+                ("kind", reading.kind),
+                ("period", reading.period_ms),
+                ("remaining", reading.remaining),
+                ("limit", reading.limit),
+                ("reset", reading.reset_ms),
+            )
+            if value is not None
+        }
+        for reading in of
+    ]
+
+
+def answer(told: Sequence[str]) -> Answer:
+    """Read the script's answer about an entry."""
+    match told:
+        case ["granted", tag]:
+            return Granted(float(tag))
+        case ["waiting", eta, position, binding, tag]:
+            return Waiting(int(eta) if eta else None, int(position), binding, float(tag))
+        case ["never", binding, left]:
+            return Never(binding, int(left))
+        case ["full", which]:
+            return QueueFull(tenant=which == "tenant")
+        case ["unknown", window]:
+            return Unknown(window)
+        case _:
+            raise ValueError(f"not an answer of the ledger: {told!r}")
+
+
+def pool_state(told: Sequence[Any]) -> PoolState:
+    """Read how a pool stands."""
+    states, queued, leases, orphans, ungrabbed = told
+    windows = tuple(_purse(state) if state[1] == "never" else _window(state) for state in states)
+    return PoolState(windows, int(queued), int(leases), int(orphans), int(ungrabbed))
+
+
+def _purse(told: Sequence[str]) -> WindowState:
+    name, _, cap, left, free = told
+    return WindowState(
+        name=name,
+        kind="never",
+        cap=int(cap),
+        level=int(left),
+        margin=0,
+        rate=0,
+        drain=0,
+        blocked_ms=0,
+        ends_in_ms=None,
+        held=int(free) - int(left),
+        provisional=False,
+    )
+
+
+def _window(told: Sequence[Any]) -> WindowState:
+    name, kind, cap, level, margin, rate, drain, blocked, ends, held, provisional = told
+    return WindowState(
+        name=name,
+        kind=kind,
+        cap=int(cap),
+        level=float(level),
+        margin=float(margin),
+        rate=float(rate),
+        drain=float(drain),
+        blocked_ms=int(blocked),
+        ends_in_ms=int(ends) if ends else None,
+        held=int(held),
+        provisional=bool(provisional),
+    )
+
+
+def used(of: Mapping[str, int]) -> dict[str, str]:
+    """Return what was used, never less than nothing."""
+    return {name: str(max(0, amount)) for name, amount in of.items()}

@@ -1,0 +1,187 @@
+"""The ledger in Redis and the one in memory are one: the same is done to both, under one clock."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeAlias
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway.stores.ledger import (
+    Ask,
+    Entry,
+    LedgerStore,
+    Place,
+    Refusal,
+    Settlement,
+    WindowReading,
+    WindowSpec,
+)
+from gateway.stores.memory import MemoryLedger
+from gateway.stores.memory.admitting import QueueLimits
+from gateway.stores.redis import RedisSettings, redis_ledger
+from tests.contract.ledgers import DAY_MS, MINUTE_MS, Clock, bucket, fixed, gauge, money
+from tests.services.valkey import Valkey
+
+HUGE = 4_000_000_000_000_000_001  # four million dollars and a picodollar: beyond what doubles hold
+
+SPECS = (
+    bucket("m:tokens:60", 6000),
+    bucket("m:requests:60", 30),
+    bucket("n:tokens:60", 900, level=300),
+    fixed("*:requests:86400", 40, 50_000),
+    fixed("n:requests:60", 4, 7000, MINUTE_MS),
+    gauge("*:concurrency:0", 3),
+    money("*:usd:2026-11-01", HUGE, used=HUGE - 1000),
+)
+NAMES = [spec.name for spec in SPECS] + ["*:tokens:60"]  # the last is there once an answer told it
+LEASES = [f"l{number}" for number in range(12)]
+
+Step: TypeAlias = Callable[[LedgerStore, str], Awaitable[object]]
+
+leases = st.sampled_from(LEASES)
+names = st.sampled_from(NAMES)
+amounts = st.integers(0, 1200)
+needs = st.dictionaries(names, st.one_of(st.integers(0, 5), amounts, st.just(7000)), max_size=4)
+readings = st.lists(
+    st.builds(
+        WindowReading,
+        name=names,
+        remaining=st.one_of(st.none(), st.integers(-1, 6000).map(float)),
+        limit=st.one_of(st.none(), st.sampled_from([0.0, 30.0, 900.0, 6000.0, 8000.0])),
+        kind=st.sampled_from(["bucket", "fixed"]),
+        period_ms=st.sampled_from([MINUTE_MS, DAY_MS]),
+        reset_ms=st.one_of(st.none(), st.integers(0, 90_000)),
+    ),
+    max_size=3,
+)
+places = st.builds(
+    Place,
+    priority=st.integers(0, 9),
+    tenant=st.sampled_from(["", "a", "b"]),
+    weight=st.sampled_from([0.5, 1.0, 3.0]),
+    since_ms=st.sampled_from([0, 0, 9999, 25_000]),
+    tag=st.one_of(st.none(), st.integers(0, 2_000_000).map(float)),
+    queue=st.sampled_from([True, True, True, False]),
+)
+
+
+@st.composite
+def admissions(draw: st.DrawFn) -> Step:
+    ids = draw(st.lists(leases, min_size=1, max_size=3, unique=True))
+    entry = Entry(tuple(Ask(name, draw(needs)) for name in ids), draw(places))
+    dispatched = draw(st.booleans())
+    return lambda ledger, pool: ledger.admit(pool, entry, dispatched=dispatched)
+
+
+@st.composite
+def quiet(draw: st.DrawFn) -> Step:
+    """Something that nobody waits for."""
+    lease, more, told = draw(leases), draw(needs), draw(readings)
+    row = draw(st.one_of(st.none(), st.sampled_from(["r", "s"])))
+    refusal = Refusal(
+        lease,
+        draw(st.one_of(st.none(), names)),
+        draw(st.one_of(st.none(), st.integers(0, 20_000))),
+        told,
+        draw(st.booleans()),
+    )
+    done: Callable[[LedgerStore, str], None] = draw(
+        st.sampled_from(
+            [
+                lambda ledger, pool: ledger.settle(pool, Settlement(lease, more, told, row)),
+                lambda ledger, pool: ledger.settle(pool, Settlement(lease, row=row)),
+                lambda ledger, pool: ledger.tell(pool, lease, told),
+                lambda ledger, pool: ledger.cancel(pool, lease),
+                lambda ledger, pool: ledger.reject(pool, refusal),
+                lambda ledger, pool: ledger.leave(pool, lease),
+                lambda ledger, pool: ledger.dispatch(pool, [lease]),
+                lambda ledger, pool: ledger.renew(pool, [lease]),
+                lambda ledger, pool: ledger.extend(pool, lease, more),
+                lambda ledger, pool: ledger.acknowledge(pool, [lease]),
+            ]
+        )
+    )
+
+    async def step(ledger: LedgerStore, pool: str) -> None:
+        done(ledger, pool)
+
+    return step
+
+
+@st.composite
+def definitions(draw: st.DrawFn) -> Step:
+    spec = draw(
+        st.builds(
+            WindowSpec,
+            name=names,
+            kind=st.sampled_from(["bucket", "fixed", "gauge", "never"]),
+            cap=st.sampled_from([0, 2, 30, 900, 6000, HUGE]),
+            period_ms=st.sampled_from([MINUTE_MS, DAY_MS]),
+            ends_in_ms=st.sampled_from([0, 3000]),
+            level=st.one_of(st.none(), st.integers(0, 500)),
+            used=st.sampled_from([0, 5, HUGE - 7]),
+            provisional=st.booleans(),
+        )
+    )
+    return lambda ledger, pool: ledger.define(pool, [spec])
+
+
+checks = leases.map(lambda lease: lambda ledger, pool: ledger.check(pool, lease))
+times = st.sampled_from([0, 0, 1, 10, 700, 5000, 14_999, 61_000, 130_000])
+steps = st.lists(
+    st.tuples(
+        times, st.one_of(admissions(), admissions(), quiet(), quiet(), checks, definitions())
+    ),
+    max_size=40,
+)
+
+
+def same(one: object, other: object) -> bool:
+    """Compare values; numbers may differ in what adding in another order leaves."""
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        if isinstance(one, int) and isinstance(other, int):
+            return one == other or abs(one - other) <= 1 < abs(one)
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-6)
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if is_dataclass(one) and type(one) is type(other):
+        values = ((getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+        return all(same(mine, its) for mine, its in values)
+    return one == other
+
+
+async def run_on_both(url: str, script: list[tuple[int, Any]]) -> None:
+    clock, pool = Clock(), f"p{uuid.uuid4().hex}"
+    limits = QueueLimits(pool=6, tenant=4)
+    settings_ = RedisSettings([url], deadline_s=5, queue=limits.pool, queue_of_tenant=limits.tenant)
+    memory = MemoryLedger(clock, limits=limits)
+    async with redis_ledger(settings_, clock) as redis:
+        for ledger in (memory, redis):
+            await ledger.define(pool, SPECS)
+        for number, (ms, step) in enumerate(script):
+            clock.pass_(ms)
+            one, other = await step(memory, pool), await step(redis, pool)
+            assert same(one, other), f"step {number}: {one} in memory, {other} in Valkey"
+            one, other = await memory.peek(pool), await redis.peek(pool)
+            assert same(one, other), f"after step {number}: {one} in memory, {other} in Valkey"
+        one, other = await memory.rows(pool, 100, 0), await redis.rows(pool, 100, 0)
+        assert same(one, other), f"rows: {one} in memory, {other} in Valkey"
+
+
+@pytest.mark.timeout(120)
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(steps)
+def test_both_ledgers_answer_alike_and_stand_alike_after_anything_done_to_them(
+    valkey: Valkey, script: list[tuple[int, Any]]
+) -> None:
+    anyio.run(run_on_both, valkey.url, script)
