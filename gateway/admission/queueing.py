@@ -2,7 +2,8 @@
 
 Classes go before one another; within a class, start-time fair tags share what there is among
 tenants by their weights (Goyal, Vin, Cheng 1996, "Start-time fair queueing"). Who waits longer
-than ten seconds rises a class. Entries that need the same windows stand in one *lane*; lanes that
+than ten seconds for others rises a class; who waits for what its own tenant asked before does not,
+or a flood of one tenant would soon stand before all others. Entries that need the same windows stand in one *lane*; lanes that
 share no window do not hold each other up.
 """
 
@@ -33,6 +34,7 @@ class Waiter:
     Attributes:
         needs: Of all its leases together.
         since: From when it ages, in milliseconds.
+        start: The virtual time at which its tenant would have its turn: until then it does not age.
         order: Its place, by the class to which it has risen.
     """
 
@@ -44,6 +46,7 @@ class Waiter:
     priority: int
     since: float
     tag: int
+    start: int
     order: Order = (0, 0, 0)
 
 
@@ -173,6 +176,8 @@ class Line:
         for name in self._rises.due(now, most):
             waiter = self.entries[name]
             self._unplace(waiter)
+            if waiter.start > self._virtual:
+                waiter.since = now - (waiter.priority - waiter.order[0]) * _AGEING_MS
             self._place(waiter, waiter.order[2], now)
 
     def before(self, waiter: Waiter) -> tuple[int, dict[str, float]]:

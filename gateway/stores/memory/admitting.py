@@ -42,14 +42,17 @@ def admit(pool: Pool, entry: Entry, limits: QueueLimits, *, dispatched: bool) ->
     verdict = judge(pool, lane, needs)
     if verdict.wait in {ABSENT, NEVER}:
         return _impossible(pool, verdict)
-    tag = _tag(pool, entry.place, needs)
+    place = entry.place
+    steps = cost(_share(pool, needs), place.weight)
+    tag = pool.line.tag(place.tenant, steps) if place.tag is None else int(place.tag)
     asks = tuple((ask.lease, ask.needs) for ask in entry.asks)
     if verdict.wait == 0 and not pool.line.entries:
         pool.grant(asks, tag, dispatched=dispatched)
         return Granted(tag)
-    place = entry.place
     since = pool.now - place.since_ms
-    waiter = Waiter(entry.id, asks, needs, lane, place.tenant, place.priority, since, tag)
+    waiter = Waiter(
+        entry.id, asks, needs, lane, place.tenant, place.priority, since, tag, tag - steps
+    )
     full = _full(pool, place, limits)
     return full or _enter(pool, waiter, place, dispatched=dispatched)
 
@@ -62,15 +65,13 @@ def _together(entry: Entry) -> dict[str, int]:
     return needs
 
 
-def _tag(pool: Pool, place: Place, needs: Mapping[str, int]) -> int:
-    if place.tag is not None:
-        return int(place.tag)
+def _share(pool: Pool, needs: Mapping[str, int]) -> float:
     share = 0.0
     for name, need in needs.items():
         window = pool.windows[name]
         if not isinstance(window, Purse) and window.cap > 0:
             share = max(share, need / window.cap)
-    return pool.line.tag(place.tenant, cost(share, place.weight))
+    return share
 
 
 def _impossible(pool: Pool, verdict: Verdict) -> Answer:

@@ -133,14 +133,14 @@ def _window(told: Sequence[Any]) -> WindowState:
     return WindowState(
         name=name,
         kind=kind,
-        cap=int(cap),
+        cap=int(float(cap)),
         level=float(level),
         margin=float(margin),
         rate=float(rate),
         drain=float(drain),
-        blocked_ms=int(blocked),
-        ends_in_ms=int(ends) if ends else None,
-        held=int(held),
+        blocked_ms=int(float(blocked)),
+        ends_in_ms=int(float(ends)) if ends else None,
+        held=int(float(held)),
         provisional=bool(provisional),
     )
 

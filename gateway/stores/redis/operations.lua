@@ -47,23 +47,22 @@ local function impossible(name)
   if not w then return {'unknown', name} end
   return {'never', name, w.kind == 'never' and call('HGET', purse(w), 'left') or text(math.floor(w.cap))}
 end
-local function tag_of(asked)
-  if asked.tag then return asked.tag end
+local function steps_of(asked)         -- what it moves its tenant back
   local part = 0
   for name, need in pairs(asked.needs) do
     local w = load(name)
     if w.kind ~= 'never' and w.cap > 0 then part = math.max(part, tonumber(need) / w.cap) end
   end
-  return next_tag(asked.tenant, math.max(1, math.ceil(1000000 * part / asked.weight)))
+  return math.max(1, math.ceil(1000000 * part / asked.weight))
 end
 local function full(asked)
   if not asked.queue then return nil end
   if queued >= asked.most then return {'full', 'pool'} end
   if tonumber(call('HGET', TENANTS, asked.tenant) or 0) >= asked.most_of_tenant then return {'full', 'tenant'} end
 end
-local function queue(asked, tag)       -- and see whether it goes at once; if it may not stay, take it out again
+local function queue(asked, tag, start)       -- and see whether it goes at once; if it may not stay, take it out again
   local e = {id = asked.id, asks = asked.asks, needs = asked.needs, names = asked.names, lane = table.concat(asked.names, '\n'),
-             tenant = asked.tenant, priority = asked.priority, since = now - asked.since, tag = tag,
+             tenant = asked.tenant, priority = asked.priority, since = now - asked.since, tag = tag, start = start,
              channel = asked.channel, ring = asked.ring}
   enter(e, asked.queue and not asked.tag)
   local heads = pump(e.id, asked.dispatched)
@@ -78,12 +77,13 @@ function operations.admit(asked)
   if queued > 0 and entry(asked.id) then return operations.check(asked) end
   local q, binding = judge(asked.names, asked.needs)
   if q == NEVER or q == ABSENT then return impossible(binding) end
-  local tag = tag_of(asked)
+  local steps = steps_of(asked)
+  local tag = asked.tag or next_tag(asked.tenant, steps)
   if q == 0 and queued == 0 then
     grant(asked.asks, tag, asked.dispatched)
     return {'granted', text(tag)}
   end
-  return full(asked) or queue(asked, tag)
+  return full(asked) or queue(asked, tag, tag - steps)
 end
 function operations.check(asked)
   local heads = pump(asked.id)

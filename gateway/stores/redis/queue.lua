@@ -34,7 +34,8 @@ local function count_lane(e, sign)     -- how many stand in its lane, and what t
 end
 local function place(e)
   local waited = now - e.since
-  e.member = string.format('%d%016.0f%012.0f:', risen(e.priority, waited), e.tag, e.number) .. e.id
+  e.class = risen(e.priority, waited)
+  e.member = string.format('%d%016.0f%012.0f:', e.class, e.tag, e.number) .. e.id
   call('ZADD', POOL .. ':lane:' .. e.lane, 0, e.member)
   call('PEXPIRE', POOL .. ':lane:' .. e.lane, RATE_TTL + 2 * DAY)
   count_lane(e, 1)
@@ -85,6 +86,8 @@ local function tidy()                  -- end leases that nobody renewed; drop a
   for _, id in ipairs(due(RISES)) do
     local e = entry(id)
     unplace(e)
+    -- Who waits for what its own tenant asked before does not age: a flood would soon stand before all others.
+    if e.start > virtual then e.since = now - (e.priority - e.class) * AGEING_MS end
     place(e)
   end
 end

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 
 from gateway.stores.ledger import (
     Answer,
@@ -25,8 +24,6 @@ from gateway.stores.memory import MemoryLedger
 from gateway.stores.memory.admitting import QueueLimits
 from gateway.stores.redis import RedisSettings, redis_ledger
 from tests.services.valkey import Valkey
-
-Which: TypeAlias = Literal["memory", "valkey"]
 
 START_MS = 1_000_000
 MINUTE_MS = 60_000
@@ -128,10 +125,10 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(which: Which, server: Valkey) -> AsyncIterator[Desk]:
-    """Open a ledger and take a new pool of it."""
+async def opened(server: Valkey | None) -> AsyncIterator[Desk]:
+    """Open the ledger on *server*, or that in memory, and take a new pool of it."""
     clock = Clock()
-    if which == "memory":
+    if server is None:
         yield Desk(MemoryLedger(clock, limits=QUEUE), clock)
         return
     settings = RedisSettings(
