@@ -3,8 +3,8 @@
 Classes go before one another; within a class, start-time fair tags share what there is among
 tenants by their weights (Goyal, Vin, Cheng 1996, "Start-time fair queueing"). Who waits longer
 than ten seconds for others rises a class; who waits for what its own tenant asked before does not,
-or a flood of one tenant would soon stand before all others. Entries that need the same windows stand in one *lane*; lanes that
-share no window do not hold each other up.
+or a flood of one tenant would soon stand before all others. Entries that need the same windows
+stand in one *lane*; lanes that share no window do not hold each other up.
 """
 
 from __future__ import annotations

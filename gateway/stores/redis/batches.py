@@ -127,7 +127,7 @@ class Batches:
     async def _carry(self, batch: Sequence[Call]) -> Exception | None:
         """Carry a batch, and return the failure of the connection, if it failed."""
         try:
-            with anyio.fail_after(_BATCH_S):
+            with anyio.fail_after(max(_BATCH_S, self._deadline_s)):
                 answers = await self._send(batch)
                 missing = [i for i, got in enumerate(answers) if isinstance(got, NoScriptError)]
                 if missing:

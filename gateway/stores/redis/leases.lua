@@ -21,8 +21,8 @@ end
 
 local function send(l)
   l.sent = now
-  call('ZADD', SENT, now, l.id)
-  call('ZADD', EXPIRES, now + DISPATCHED_MS, l.id)
+  put('ZADD', SENT, now, l.id)
+  put('ZADD', EXPIRES, now + DISPATCHED_MS, l.id)
   keep(l)
 end
 
@@ -37,8 +37,8 @@ local function grant(asks, tag, dispatched)
       l.money = l.money or w.kind == 'never'
     end
     if dispatched then send(l) else
-      call('ZADD', SENT, 'inf', l.id)  -- it will be sent after everything that was
-      call('ZADD', EXPIRES, now + GRANTED_MS, l.id)
+      put('ZADD', SENT, 'inf', l.id)  -- it will be sent after everything that was
+      put('ZADD', EXPIRES, now + GRANTED_MS, l.id)
       keep(l)
     end
   end
@@ -83,10 +83,10 @@ end
 -- The holder is lost. What was never sent comes back; what was sent may have been used, and stays charged.
 local function lapse(l)
   if not l.sent then
-    call('HINCRBY', POOL .. ':pool', 'ungrabbed', 1)
+    put('HINCRBY', POOL .. ':pool', 'ungrabbed', 1)
     return free(l)
   end
-  call('HINCRBY', POOL .. ':pool', 'orphans', 1)
+  put('HINCRBY', POOL .. ':pool', 'orphans', 1)
   local names, money = {}, {}
   for name in pairs(l.amounts) do names[#names + 1] = name end
   table.sort(names)
@@ -118,7 +118,7 @@ local function read_into(reading)      -- a reading that tells the limit makes a
   w.period, w.cold = reading.period, true
   if w.kind == 'bucket' and w.period > 0 then w.rate = w.cap / w.period end
   if w.kind == 'fixed' then w.ends = now + w.period end
-  call('SADD', POOL .. ':names', w.name)
+  put('SADD', POOL .. ':names', w.name)
   return w
 end
 

@@ -12,7 +12,7 @@ local function shape(w, spec)
   w.ends = w.kind == 'fixed' and now + (spec.ends_in > 0 and spec.ends_in or spec.period) or 0
 end
 local function make(spec, held)
-  call('SADD', POOL .. ':names', spec.name)
+  put('SADD', POOL .. ':names', spec.name)
   if spec.kind == 'never' then
     local w = {name = spec.name, kind = 'never'}
     windows[spec.name] = w
@@ -68,7 +68,7 @@ local function queue(asked, tag, start)       -- and see whether it goes at once
   local heads = pump(e.id, asked.dispatched)
   if call('EXISTS', POOL .. ':entry:' .. e.id) == 0 then return {'granted', text(tag)} end
   local answer = standing(e, heads)
-  if asked.queue then call('ZADD', SEEN, now + UNSEEN_MS, e.id) else remove(e) end
+  if asked.queue then put('ZADD', SEEN, now + UNSEEN_MS, e.id) else remove(e) end
   return answer
 end
 function operations.admit(asked)
@@ -91,7 +91,7 @@ function operations.check(asked)
   if l and not l.ended then return {'granted', text(l.tag)} end
   local e = entry(asked.id)
   if not e then return {'unknown', ''} end
-  call('ZADD', SEEN, now + UNSEEN_MS, e.id)
+  put('ZADD', SEEN, now + UNSEEN_MS, e.id)
   return standing(e, heads)
 end
 function operations.leave(asked)
@@ -116,7 +116,7 @@ function operations.renew(asked)
   for _, id in ipairs(asked.leases) do
     local l = lease(id)
     if l and not l.ended then
-      call('ZADD', EXPIRES, now + (l.sent and DISPATCHED_MS or GRANTED_MS), id)
+      put('ZADD', EXPIRES, now + (l.sent and DISPATCHED_MS or GRANTED_MS), id)
       keep(l)
     end
   end
@@ -226,5 +226,4 @@ end
 tidy()
 local answer = operations[ARGV[2]](cjson.decode(ARGV[3]))
 write()
-stay()
 return answer

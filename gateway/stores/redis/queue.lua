@@ -6,9 +6,8 @@ local SEEN, RISES, LANES = POOL .. ':seen', POOL .. ':rises', POOL .. ':lanes'
 local FINISHES, TENANTS = POOL .. ':finishes', POOL .. ':tenants'
 local ORDER_LENGTH = 30                -- of a member, before the entry's id
 
-local counts = call('HMGET', POOL .. ':pool', 'queued', 'virtual', 'number', 'kept')
-local queued, virtual = tonumber(counts[1] or 0), tonumber(counts[2] or 0)
-local number, kept = tonumber(counts[3] or 0), tonumber(counts[4] or 0)
+local counts = call('HMGET', POOL .. ':pool', 'queued', 'virtual', 'number')
+local queued, virtual, number = tonumber(counts[1] or 0), tonumber(counts[2] or 0), tonumber(counts[3] or 0)
 
 local function entry(id)
   local packed = call('GET', POOL .. ':entry:' .. id)
@@ -30,7 +29,7 @@ local function count_lane(e, sign)     -- how many stand in its lane, and what t
   standing.count = standing.count + sign
   if standing.count == 0 then return call('HDEL', LANES, e.lane) end
   for name, need in pairs(e.needs) do standing.sums[name] = (standing.sums[name] or 0) + sign * tonumber(need) end
-  call('HSET', LANES, e.lane, cmsgpack.pack(standing))
+  put('HSET', LANES, e.lane, cmsgpack.pack(standing))
 end
 local function place(e)
   local waited = now - e.since
@@ -40,7 +39,7 @@ local function place(e)
   call('PEXPIRE', POOL .. ':lane:' .. e.lane, RATE_TTL + 2 * DAY)
   count_lane(e, 1)
   local rise = rises_in(e.priority, waited)
-  if rise then call('ZADD', RISES, now + rise, e.id) end
+  if rise then put('ZADD', RISES, now + rise, e.id) end
   call('SET', POOL .. ':entry:' .. e.id, cmsgpack.pack(e), 'PX', RATE_TTL + 2 * DAY)
 end
 local function unplace(e)
@@ -50,10 +49,10 @@ local function unplace(e)
 end
 
 local function enter(e, fresh)
-  if fresh then call('HSET', FINISHES, e.tenant, e.tag) end
+  if fresh then put('HSET', FINISHES, e.tenant, e.tag) end
   number, queued = number + 1, queued + 1
-  call('HSET', POOL .. ':pool', 'number', number, 'queued', queued)
-  call('HINCRBY', TENANTS, e.tenant, 1)
+  put('HSET', POOL .. ':pool', 'number', number, 'queued', queued)
+  put('HINCRBY', TENANTS, e.tenant, 1)
   e.number = number
   place(e)
 end
@@ -61,10 +60,10 @@ local function remove(e, granted)
   unplace(e)
   call('DEL', POOL .. ':entry:' .. e.id)
   call('ZREM', SEEN, e.id)
-  if call('HINCRBY', TENANTS, e.tenant, -1) == 0 then call('HDEL', TENANTS, e.tenant) end
+  if put('HINCRBY', TENANTS, e.tenant, -1) == 0 then call('HDEL', TENANTS, e.tenant) end
   if granted then virtual = math.max(virtual, e.tag) end
   queued = queued - 1
-  call('HSET', POOL .. ':pool', 'queued', queued, 'virtual', virtual)
+  put('HSET', POOL .. ':pool', 'queued', queued, 'virtual', virtual)
   if queued == 0 then call('DEL', FINISHES) end  -- nobody is behind virtual time any more
 end
 local function next_tag(tenant, steps)
@@ -91,14 +90,6 @@ local function tidy()                  -- end leases that nobody renewed; drop a
     place(e)
   end
 end
-local function stay()                  -- once a day: nothing of a pool that is used goes, nothing of another stays
-  if now - kept < DAY then return end
-  call('HSET', POOL .. ':pool', 'kept', now)
-  for _, name in ipairs({'pool', 'expires', 'sent', 'seen', 'rises', 'lanes', 'finishes', 'tenants', 'names'}) do
-    call('PEXPIRE', POOL .. ':' .. name, RATE_TTL + DAY)
-  end
-end
-
 -- The longest wait of `needs` for any of its windows after what is `ahead`, and that window's name.
 local function judge(names, needs, ahead)
   local worst, binding = 0, ''

@@ -15,6 +15,12 @@ local DAY = 86400000
 local RATE_TTL, MONEY_TTL = 8 * DAY, 40 * DAY
 local TOLERANCE = 1e-6
 
+local kept = {}                        -- keys of the pool that this run wrote: at its end they are given time
+local function put(command, key, ...)
+  kept[key] = true
+  return call(command, key, ...)
+end
+
 local windows, touched = {}, {}        -- read in this run (false: not there); of these, to be written at its end
 
 local function text(x) return string.format('%.17g', x) end
@@ -77,6 +83,7 @@ local function write()
   for name, w in pairs(touched) do
     call('SET', POOL .. ':w:' .. name, cmsgpack.pack(w), 'PX', string.format('%.0f', math.max(RATE_TTL, 2 * w.period)))
   end
+  for key in pairs(kept) do call('PEXPIRE', key, RATE_TTL + DAY) end  -- a pool that is not used goes whole
 end
 
 local function turns_until(w, lack)    -- ms until so much more is there

@@ -80,7 +80,8 @@ class Desk:
 
     async def probe(self, lease: str, **needs: int) -> Answer:
         """Ask without waiting in line."""
-        return await self.ask(lease, Place(queue=False), **needs)
+        entry = Entry((Ask(lease, needs),), Place(queue=False))
+        return await self.ledger.admit(self.pool, entry)
 
     async def check(self, entry: str) -> Answer:
         return await self.ledger.check(self.pool, entry)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gateway.stores.ledger import (
+    Ask,
+    Entry,
     Granted,
     Refusal,
     Settlement,
@@ -198,8 +200,8 @@ async def test_a_refusal_that_names_no_window_blocks_all_rates_and_empties_the_s
 
 async def test_where_refused_requests_count_they_do_not_come_back(desk: Desk) -> None:
     await desk.define(bucket("m:requests:60", 30), bucket("m:tokens:60", 6000))
-    needs = {"m:requests:60": 1, "m:tokens:60": 1000}
-    await desk.ask("a", dispatched=True, **needs)
+    entry = Entry((Ask("a", {"m:requests:60": 1, "m:tokens:60": 1000}),))
+    await desk.ledger.admit(desk.pool, entry, dispatched=True)
     desk.reject("a", "m:tokens:60", 1000, counts=True)
     assert await desk.level("m:requests:60") == 29
 
