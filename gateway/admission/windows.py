@@ -41,6 +41,8 @@ class Shown:
     Attributes:
         later: What our own calls that were sent after it are charged with.
         between: The same of those sent after the reading before it, itself among them.
+        ended: It is charged with what it used. Before, its hold would hide what others took: only
+            then is anything learned of them.
     """
 
     remaining: float | None
@@ -49,6 +51,7 @@ class Shown:
     sent_at: float
     later: float = 0
     between: float = 0
+    ended: bool = True
 
 
 @dataclass(slots=True)
@@ -207,11 +210,12 @@ class Window:
 
     def _clamp(self, shown: Shown, remaining: float) -> None:
         there = remaining - shown.later
+        newer = shown.ended and shown.sent_at > self.read_at
         if self.kind == "bucket":
-            if self.read_at > 0 and shown.sent_at > self.read_at:
+            if newer and self.read_at > 0:
                 self._learn(shown, remaining)
             there += (self.at - shown.sent_at) * self.flow
-        if shown.sent_at > self.read_at:
+        if newer:
             self.read_at, self.read_left = shown.sent_at, remaining
         if self.cold or there < self.level:
             self.level = min(self.cap, there)

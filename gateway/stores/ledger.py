@@ -157,7 +157,8 @@ class Settlement:
     Attributes:
         used: What each window is charged; one that is not named is charged what was held. Gauges
             come back whole.
-        readings: What the answer said of the windows; it was sent when the lease was dispatched.
+        readings: What the answer said of the windows, also if it was told before: what others take
+            is learned of them only now, when the lease's own part is known.
         row: What is to be kept with the charge until the database has it, None for nothing.
     """
 
@@ -268,7 +269,7 @@ class LedgerStore(Protocol):
         ...
 
     def tell(self, pool: str, lease: str, readings: Sequence[WindowReading]) -> None:
-        """Take in what the answer to a dispatched lease says of the windows."""
+        """Take in what the answer to a dispatched lease says of the windows, while it goes on."""
         ...
 
     def settle(self, pool: str, settlement: Settlement) -> None:

@@ -201,6 +201,7 @@ class Pool:
                     self._charged(reading.name, sent_at, self.now)
                     + self._held_unsent(reading.name),
                     self._charged(reading.name, window.read_at, sent_at),
+                    lease.ended,
                 )
             )
         if len(self._sent) > _SENT_SLACK:

@@ -178,11 +178,13 @@ end
 
 local function clamp(w, shown)
   local there = shown.remaining - shown.later
+  -- Before a call is charged with what it used, its hold would hide what others took.
+  local newer = shown.ended and shown.sent_at > w.read_at
   if w.kind == 'bucket' then
-    if w.read_at > 0 and shown.sent_at > w.read_at then learn(w, shown) end
+    if newer and w.read_at > 0 then learn(w, shown) end
     there = there + (w.at - shown.sent_at) * flow(w)
   end
-  if shown.sent_at > w.read_at then w.read_at, w.read_left = shown.sent_at, shown.remaining end
+  if newer then w.read_at, w.read_left = shown.sent_at, shown.remaining end
   if w.cold or there < w.level then w.level = math.min(w.cap, there) end
   w.cold = false
 end

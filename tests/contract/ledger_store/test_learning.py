@@ -88,8 +88,8 @@ async def test_what_others_take_is_learned_and_slows_us_down_to_a_twentieth_at_m
     for turn in range(12):
         await desk.ask(f"a{turn}", dispatched=True, tok=0)
         desk.clock.pass_(100)
-        desk.tell(f"a{turn}", read(max(0, 26_000 - 500 * turn), 30_000))
-        desk.settle(f"a{turn}", tok=0)
+        shown = [read(max(0, 26_000 - 500 * turn), 30_000)]
+        desk.ledger.settle(desk.pool, Settlement(f"a{turn}", {"tok": 0}, shown))
         desk.clock.pass_(4900)
     state = await desk.window("tok")
     assert 200 < state.drain <= 500
@@ -107,6 +107,16 @@ async def test_our_own_calls_are_not_taken_for_those_of_others(desk: Desk) -> No
         desk.ledger.settle(desk.pool, Settlement(f"a{turn}", {"tok": 2500}, [read(left)]))
         desk.clock.pass_(1900)
         left += 1000
+    state = await desk.window("tok")
+    assert (state.drain, state.margin) == (0, 300)
+
+
+async def test_nothing_is_learned_of_others_while_a_call_is_under_way(desk: Desk) -> None:
+    await desk.define(bucket("tok", 30_000))
+    for turn in range(5):
+        await desk.ask(f"a{turn}", dispatched=True, tok=0)
+        desk.tell(f"a{turn}", read(20_000 - 4000 * turn))
+        desk.clock.pass_(1000)
     state = await desk.window("tok")
     assert (state.drain, state.margin) == (0, 300)
 

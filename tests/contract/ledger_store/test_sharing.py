@@ -53,6 +53,24 @@ async def test_weights_share_in_proportion(desk: Desk) -> None:
     assert counts == {"a": 12, "b": 4}
 
 
+async def test_who_comes_late_does_not_catch_up_for_the_time_it_was_away(desk: Desk) -> None:
+    await desk.define(gauge("flying", 1))
+    await desk.ask("a0", dispatched=True, flying=1)
+    for number in range(1, 12):
+        await desk.ask(f"a{number}", Place(tenant="a"), flying=1)
+    for number in range(8):
+        desk.settle(f"a{number}")
+    for number in range(3):
+        await desk.ask(f"b{number}", Place(tenant="b"), flying=1)
+    order, now, waiting = "", "a8", {"a9", "a10", "a11", "b0", "b1", "b2"}
+    while waiting:
+        desk.settle(now)
+        (now,) = [name for name in waiting if isinstance(await desk.check(name), Granted)]
+        waiting.remove(now)
+        order += now[0]
+    assert order == "ababab"
+
+
 async def test_the_last_class_is_served_within_ninety_seconds_under_load_of_the_first(
     desk: Desk,
 ) -> None:
