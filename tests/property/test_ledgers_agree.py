@@ -179,7 +179,7 @@ async def run_on_both(url: str, script: list[tuple[int, Any]]) -> None:
 
 @pytest.mark.timeout(120)
 @settings(
-    max_examples=60,
+    max_examples=40,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps)

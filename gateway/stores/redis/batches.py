@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import anyio
@@ -26,14 +26,21 @@ _log = structlog.get_logger()
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """One operation. ``done`` None: nobody waits for its answer."""
+    """One operation.
+
+    Attributes:
+        done: Set when there is an answer; None if nobody waits for it.
+        given_up: Nobody waits any more; it is not sent if it was not yet.
+        sent: The server may have carried it out.
+    """
 
     key: str
     arguments: tuple[str, str, bytes]
     done: anyio.Event | None = None
     answer: Any = None
     lost: BaseException | None = None
-    given_up: bool = field(default=False)
+    given_up: bool = False
+    sent: bool = False
 
 
 class Batches:
@@ -144,6 +151,7 @@ class Batches:
     async def _send(self, batch: Sequence[Call]) -> list[Any]:
         pipeline: Any = self._client.pipeline(transaction=False)
         for call in batch:
+            call.sent = True
             pipeline.execute_command("EVALSHA", digest(), 1, call.key, *call.arguments)
         answers: list[Any] = await pipeline.execute(raise_on_error=False)
         for got in answers:

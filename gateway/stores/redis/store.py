@@ -192,10 +192,11 @@ class RedisLedger:
         try:
             return [forms.answer(told) for told in await self.batches.ask(calls)]
         except BaseException:  # nobody will use what may have been granted
-            for pool, entry in entries:
-                self.leave(pool, entry.id)
-                for ask in entry.asks:
-                    self.cancel(pool, ask.lease)
+            for (pool, entry), call in zip(entries, calls, strict=True):
+                if call.sent:
+                    self.leave(pool, entry.id)
+                    for ask in entry.asks:
+                        self.cancel(pool, ask.lease)
             raise
 
     async def check(self, pool: str, entry: str) -> Answer:

@@ -25,7 +25,7 @@ from gateway.stores.memory import MemoryLedger
 
 pytestmark = pytest.mark.anyio
 
-CAP, REQUESTS, AGENTS, STEPS, MOST_OUTPUT = 30_000, 120, 16, 12, 650
+CAP, REQUESTS, AGENTS, STEPS, MOST_OUTPUT = 30_000, 120, 16, 10, 650
 MINUTE_MS = 60_000
 WINDOWS = (
     WindowSpec("tok", "bucket", CAP, MINUTE_MS),
