@@ -25,6 +25,7 @@ Order: TypeAlias = tuple[int, int, int]
 _AGEING_MS: Final = 10_000
 _BEST_BY_AGE: Final = 1
 _WINDOWFUL: Final = 1_000_000
+_LEAST_WEIGHT: Final = 0.001
 
 
 @dataclass(slots=True)
@@ -66,7 +67,7 @@ def rises_in(priority: int, waited: float) -> float | None:
 
 def cost(share: float, weight: float) -> int:
     """Return what an entry that needs *share* of a window moves its tenant back, in whole steps."""
-    return max(1, math.ceil(_WINDOWFUL * share / weight))
+    return max(1, math.ceil(_WINDOWFUL * share / max(weight, _LEAST_WEIGHT)))
 
 
 class Deadlines:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Literal, Protocol, TypeAlias
 
 Kind: TypeAlias = Literal["bucket", "fixed", "gauge", "never"]
@@ -56,6 +57,11 @@ class WindowReading:
     kind: Kind = "bucket"
     period_ms: int = 60_000
     reset_ms: int | None = None
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether its numbers are some; of others nothing is learned."""
+        return all(value is None or isfinite(value) for value in (self.remaining, self.limit))
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,7 +188,8 @@ class Pool:
         """Take in what the answer to *lease* says; windows that are not there are made of it."""
         sent_at = lease.granted if lease.sent is None else lease.sent
         for reading in readings:
-            window = read_into(self.window(reading.name), reading, self.now)
+            there = self.window(reading.name)
+            window = read_into(there, reading, self.now) if reading.is_finite else None
             if window is None:
                 continue
             self.windows[reading.name] = window

@@ -6,7 +6,7 @@ Amounts travel as text: the script's numbers are too coarse for money.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from gateway.stores.ledger import (
     Amounts,
@@ -23,10 +23,17 @@ from gateway.stores.ledger import (
     WindowState,
 )
 
+_MOST: Final = 2**62 - 1
+
+
+def _text(amount: int) -> str:
+    """Return *amount* as text, no larger than what 64 bits can be counted with."""
+    return str(min(amount, _MOST))
+
 
 def amounts(of: Amounts) -> dict[str, str]:
     """Return amounts as text."""
-    return {name: str(amount) for name, amount in of.items()}
+    return {name: _text(amount) for name, amount in of.items()}
 
 
 def asked(entry: Entry, *, dispatched: bool) -> dict[str, Any]:
@@ -57,10 +64,10 @@ def specs(windows: Sequence[WindowSpec]) -> list[dict[str, Any]]:
         {
             "name": spec.name,
             "kind": spec.kind,
-            "cap": str(spec.cap),
+            "cap": _text(spec.cap),
             "period": spec.period_ms,
             "ends_in": spec.ends_in_ms,
-            "used": str(spec.used),
+            "used": _text(spec.used),
             "provisional": spec.provisional,
             **({} if spec.level is None else {"level": spec.level}),
         }
@@ -84,6 +91,7 @@ def readings(of: Sequence[WindowReading]) -> list[dict[str, Any]]:
             if value is not None
         }
         for reading in of
+        if reading.is_finite
     ]
 
 
@@ -147,4 +155,4 @@ def _window(told: Sequence[Any]) -> WindowState:
 
 def used(of: Mapping[str, int]) -> dict[str, str]:
     """Return what was used, never less than nothing."""
-    return {name: str(max(0, amount)) for name, amount in of.items()}
+    return {name: _text(max(0, amount)) for name, amount in of.items()}

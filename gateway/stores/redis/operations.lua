@@ -53,7 +53,7 @@ local function steps_of(asked)         -- what it moves its tenant back
     local w = load(name)
     if w.kind ~= 'never' and w.cap > 0 then part = math.max(part, tonumber(need) / w.cap) end
   end
-  return math.max(1, math.ceil(1000000 * part / asked.weight))
+  return math.max(1, math.ceil(1000000 * part / math.max(asked.weight, 0.001)))
 end
 local function full(asked)
   if not asked.queue then return nil end

@@ -12,6 +12,7 @@ import anyio
 import orjson
 from redis.asyncio import Redis
 from redis.asyncio.cluster import ClusterNode, RedisCluster
+from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -68,7 +69,7 @@ async def redis_ledger(
         settings: Where it is.
         clock: The time in milliseconds, for tests; otherwise the server's own is used.
     """
-    client = await _connect(settings)
+    client = _connect(settings)
     ledger = RedisLedger(client, settings, clock)
     try:
         async with task_group() as group:
@@ -82,20 +83,17 @@ async def redis_ledger(
             await client.aclose()
 
 
-async def _connect(settings: RedisSettings) -> Redis | RedisCluster:
-    retry = Retry(NoBackoff(), 1)
+def _connect(settings: RedisSettings) -> Redis | RedisCluster:
+    first, *others = settings.urls
     if not settings.cluster:
-        return _single(settings.urls[0])
-    nodes = [Redis.from_url(url).connection_pool.connection_kwargs for url in settings.urls]
-    first = dict(nodes[0])
-    return RedisCluster(
+        return _single(first)
+    nodes = [parse_url(url) for url in others]
+    return RedisCluster.from_url(
+        first,
         startup_nodes=[ClusterNode(node["host"], node["port"]) for node in nodes],
-        username=first.get("username"),
-        password=first.get("password"),
         decode_responses=True,
         socket_connect_timeout=_CONNECT_S,
-        socket_timeout=_CONNECT_S,
-        retry=retry,
+        retry=Retry(NoBackoff(), 1),
     )
 
 

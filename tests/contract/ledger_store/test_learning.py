@@ -65,6 +65,15 @@ async def test_a_reading_of_less_than_nothing_is_none(desk: Desk) -> None:
     assert await desk.peek() == before
 
 
+@pytest.mark.parametrize("odd", [float("inf"), float("nan")])
+async def test_a_reading_that_is_no_number_is_none(desk: Desk, odd: float) -> None:
+    await desk.define(bucket("tok", 30_000))
+    await desk.ask("a", dispatched=True, tok=1000)
+    shown = [read(odd, 99), read(5, odd), read(5, odd, name="new")]
+    desk.ledger.settle(desk.pool, Settlement("a", {"tok": 400}, shown))
+    assert [window.level for window in (await desk.peek()).windows] == [29_600]
+
+
 async def test_a_settlement_takes_its_readings_in(desk: Desk) -> None:
     await desk.define(bucket("tok", 30_000))
     await desk.ask("a", dispatched=True, tok=1000)

@@ -21,6 +21,11 @@ async def test_money_is_exact_beyond_what_floating_numbers_hold(desk: Desk) -> N
     assert isinstance(await desk.probe("b", usd=1), Granted)
 
 
+async def test_more_money_than_can_be_counted_is_never_granted(desk: Desk) -> None:
+    await desk.define(money("usd", 1000))
+    assert await desk.ask("a", usd=10**30) == Never("usd", 1000)
+
+
 async def test_money_that_was_spent_does_not_come_back_with_time(desk: Desk) -> None:
     await desk.define(money("usd", 1000))
     await desk.ask("a", usd=600)

@@ -53,6 +53,17 @@ async def test_weights_share_in_proportion(desk: Desk) -> None:
     assert counts == {"a": 12, "b": 4}
 
 
+async def test_a_tenant_of_no_weight_waits_and_is_not_refused(desk: Desk) -> None:
+    await desk.define(gauge("flying", 1))
+    await desk.ask("first", dispatched=True, flying=1)
+    await desk.ask("a", Place(tenant="a", weight=0), flying=1)
+    await desk.ask("b", Place(tenant="b"), flying=1)
+    desk.settle("first")
+    assert isinstance(await desk.check("b"), Granted)
+    desk.settle("b")
+    assert isinstance(await desk.check("a"), Granted)
+
+
 async def test_who_comes_late_does_not_catch_up_for_the_time_it_was_away(desk: Desk) -> None:
     await desk.define(gauge("flying", 1))
     await desk.ask("a0", dispatched=True, flying=1)
