@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import fields, is_dataclass
@@ -159,9 +160,9 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
-async def run_on_both(url: str, script: list[tuple[int, Any]]) -> None:
+async def run_on_both(url: str, script: list[tuple[int, Any]], most: int = 6) -> None:
     clock, pool = Clock(), f"p{uuid.uuid4().hex}"
-    limits = QueueLimits(pool=6, tenant=4)
+    limits = QueueLimits(pool=most, tenant=most - 2)
     settings_ = RedisSettings([url], deadline_s=5, queue=limits.pool, queue_of_tenant=limits.tenant)
     memory = MemoryLedger(clock, limits=limits)
     async with redis_ledger(settings_, clock) as redis:
@@ -187,3 +188,51 @@ def test_both_ledgers_answer_alike_and_stand_alike_after_anything_done_to_them(
     valkey: Valkey, script: list[tuple[int, Any]]
 ) -> None:
     anyio.run(run_on_both, valkey.url, script)
+
+
+def likely(dice: random.Random, turns: int) -> list[tuple[int, Any]]:
+    """Return what is likely in a busy pool: many who wait, answers with readings, few accidents."""
+    script: list[tuple[int, Any]] = []
+    for turn in range(turns):
+        ms = dice.choice([0, 1, 30, 200, 700, 3000])
+        lease = f"t{turn - dice.randint(1, 20)}"
+        script.append((ms, _arrives(dice, turn) if turn % 2 else _goes_on(dice, lease)))
+    return script
+
+
+def _arrives(dice: random.Random, turn: int) -> Step:
+    needs = {"m:requests:60": 1, "m:tokens:60": dice.choice([20, 200, 1500, 4000])}
+    if dice.random() < 0.5:
+        needs |= {"*:concurrency:0": 1}
+    place = Place(dice.choice([1, 5, 5, 8]), dice.choice("aaab"), dice.choice([1.0, 2.0]))
+    entry = Entry((Ask(f"t{turn}", needs),), place)
+    return lambda ledger, pool: ledger.admit(pool, entry, dispatched=True)
+
+
+def _goes_on(dice: random.Random, lease: str) -> Step:
+    left = float(dice.randint(0, 6000))
+    shown = [WindowReading("m:tokens:60", left, 6000.0)]
+    used = {"m:tokens:60": dice.randint(10, 4500)}
+    refusal = Refusal(lease, dice.choice([None, "m:tokens:60"]), dice.choice([None, 800]), shown)
+    done = dice.choices(
+        [
+            lambda ledger, pool: ledger.settle(pool, Settlement(lease, used, shown)),
+            lambda ledger, pool: ledger.dispatch(pool, [lease]),
+            lambda ledger, pool: ledger.tell(pool, lease, shown),
+            lambda ledger, pool: ledger.reject(pool, refusal),
+            lambda ledger, pool: ledger.extend(pool, lease, used),
+            lambda ledger, pool: ledger.leave(pool, lease),
+        ],
+        [8, 4, 1, 1, 1, 1],
+    )[0]
+
+    async def step(ledger: LedgerStore, pool: str) -> object:
+        done(ledger, pool)
+        return await ledger.check(pool, lease)
+
+    return step
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_both_ledgers_go_the_same_way_through_a_busy_time(valkey: Valkey, seed: int) -> None:
+    anyio.run(run_on_both, valkey.url, likely(random.Random(seed), 250), 30)
