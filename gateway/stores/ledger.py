@@ -47,8 +47,7 @@ class WindowSpec:
 class WindowReading:
     """What an answer said of a window. A window that is not there yet is made of it.
 
-    ``limit`` and ``remaining`` None: not said. Of a reading that makes a window, ``kind`` and
-    ``period_ms`` say what it becomes.
+    None: not said. A window that is made of it becomes what ``kind`` and ``period_ms`` say.
     """
 
     name: str
@@ -163,8 +162,7 @@ class Settlement:
     Attributes:
         used: What each window is charged; one that is not named is charged what was held. Gauges
             come back whole.
-        readings: What the answer said of the windows, also if it was told before: what others take
-            is learned of them only now, when the lease's own part is known.
+        readings: What the answer said, if it was told before too: only now is drain learned of it.
         row: What is to be kept with the charge until the database has it, None for nothing.
     """
 
@@ -192,11 +190,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class WindowState:
-    """A window as it stands now.
-
-    ``rate`` is what comes back in a second, less the ``drain`` of others; ``level`` of money is
-    what is left.
-    """
+    """A window now. ``rate`` and ``drain`` are per second; ``level`` of money is what is left."""
 
     name: str
     kind: Kind

@@ -214,7 +214,7 @@ def _goes_on(dice: random.Random, lease: str) -> Step:
     shown = [WindowReading("m:tokens:60", left, 6000.0)]
     used = {"m:tokens:60": dice.randint(10, 4500)}
     refusal = Refusal(lease, dice.choice([None, "m:tokens:60"]), dice.choice([None, 800]), shown)
-    done = dice.choices(
+    done: Callable[[LedgerStore, str], None] = dice.choices(
         [
             lambda ledger, pool: ledger.settle(pool, Settlement(lease, used, shown)),
             lambda ledger, pool: ledger.dispatch(pool, [lease]),
