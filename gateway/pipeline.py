@@ -11,6 +11,7 @@ from typing import Final
 
 import anyio
 
+from gateway.admission.verdict import Patience
 from gateway.channels.choices import counted, repeated
 from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryPolicy
@@ -21,6 +22,8 @@ from gateway.channels.traced import Trace, TracedChannel
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Ledger
+from gateway.pacing.pacer import Pacer
+from gateway.pacing.run import Run, Standing
 from gateway.planning.choices import choices_of
 from gateway.planning.plan import BY_SLUG, Plan, Planner
 from gateway.policy.keys import Caller
@@ -49,7 +52,8 @@ class Asked:
     """A call, who makes it, and what came with it.
 
     ``headers`` are those that the provider may see; ``attempted`` is how often the client has
-    already tried (its SDK counts).
+    already tried (its SDK counts), ``read_s`` after how many seconds without a word it gives up.
+    ``request_id`` names it, and what it holds; without one it gets a name.
     """
 
     call: Call
@@ -57,17 +61,23 @@ class Asked:
     wishes: Wishes
     headers: Mapping[str, str] = NOTHING
     attempted: int = 0
+    read_s: float | None = None
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What lives as long as the process. ``calibration`` is what was measured of the models."""
+    """What lives as long as the process.
+
+    ``calibration`` is what was measured of the models; ``pacer`` None: nothing is held back.
+    """
 
     planner: Planner
     retry: RetryPolicy
     random: Random = field(default_factory=Random)
     sandbox: Sandbox | None = None
     calibration: Calibration = field(default_factory=Uncalibrated)
+    pacer: Pacer | None = None
 
     def plan(self, asked: Asked) -> Plan:
         """Return what to do; see ``Planner.plan``.
@@ -111,13 +121,39 @@ class Pipeline:
             headers=asked.headers,
             relay=asked.call.relay,
         )
-        stack = self._stack(asked, plan, request, ledger)
+        run = self._run(asked, plan, ledger)
+        stack = replace(self._stack(asked, plan, request, ledger), paced=run)
         if plan.card is not None:
             request = _in_full(plan, request)
-            return self._technique(asked, plan, request, stack).open(request)
-        if stack.deadline is not None:
-            return _within(stack.deadline, stack.to(plan.models), request)
-        return stack.to(plan.models).open(request)
+            answer = self._technique(asked, plan, request, stack).open(request)
+        else:
+            answer = stack.to(plan.models).open(request)
+            if stack.deadline is not None:
+                answer = _within(stack.deadline, answer)
+        return answer if run is None or run.is_free else _closing(run, answer)
+
+    def _run(self, asked: Asked, plan: Plan, ledger: Ledger) -> Run | None:
+        """Return what lets the sub-calls of this request through."""
+        if self.pacer is None:
+            return None
+        caller, wishes = asked.caller, asked.wishes
+        patience = Patience(
+            self.pacer.surface_s(streamed=asked.call.streamed),
+            wished_s=None if wishes.max_wait_ms is None else wishes.max_wait_ms / 1000,
+            deadline_s=plan.deadline_s,
+            read_s=asked.read_s,
+            on_limit=wishes.on_limit or "hold",
+        )
+        standing = Standing(
+            run=asked.request_id or token_hex(16),
+            use=plan.technique,
+            tenant=caller.name or "",
+            priority=_priority(caller, wishes.priority),
+            weight=caller.weight,
+            came=anyio.current_time(),
+            patience=patience,
+        )
+        return Run(self.pacer, standing, ledger, self.pacer.purse(caller))
 
     def _stack(self, asked: Asked, plan: Plan, request: Request, ledger: Ledger) -> Stack:
         wishes = asked.wishes
@@ -195,11 +231,27 @@ def _for_calls(deadline: Deadline) -> float:
 
 @asynccontextmanager
 async def _within(
-    deadline: Deadline, channel: Channel, request: Request
+    deadline: Deadline, answer: EventStream
 ) -> AsyncGenerator[AsyncIterator[Event], None]:
     try:
         with anyio.fail_after(deadline.at - anyio.current_time()):
-            async with channel.open(request) as events:
+            async with answer as events:
                 yield events
     except TimeoutError as error:
         raise deadline.passed() from error
+
+
+@asynccontextmanager
+async def _closing(run: Run, answer: EventStream) -> AsyncGenerator[AsyncIterator[Event], None]:
+    try:
+        async with answer as events:
+            yield events
+    finally:
+        run.close()
+
+
+def _priority(caller: Caller, wished: int | None) -> int:
+    """Return how urgent a request is: a key may be asked for less than it has, not for more."""
+    if wished is None:
+        return caller.priority
+    return wished if caller.name is None else max(wished, caller.priority)

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
 from pydantic import SecretStr
 
+from gateway.admission.need.conformal import Conformal
 from gateway.channels.retrying import RetryPolicy
 from gateway.config import CapsConfig, Config, ModelConfig, ProviderConfig, Secrets
 from gateway.config.calibration import measured
@@ -22,14 +23,19 @@ from gateway.metering.meters.log import log_requests
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.rows import RecentRows
 from gateway.metering.spool import Spool
+from gateway.pacing.pacer import Pacer, PacingPolicy
 from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
+from gateway.policy.accounts import account_of, served
 from gateway.policy.keys import Caller, KeyRing, OpenDoor
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.targets import target_of
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
+from gateway.stores.memory import MemoryLedger
+from gateway.stores.memory.admitting import QueueLimits
 from gateway.surfaces.completion import Front
 from gateway.upstream import provider, providers
+from gateway.upstream.account import Account
 from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import Provider
@@ -74,7 +80,12 @@ async def running(
             name: await _transport(stack, row, dialects[row.dialect], config)
             for name, row in config.providers.items()
         }
-        catalogue = Catalogue(_model(row, config, dialects, transports) for row in config.models)
+        accounts = {
+            name: account_of(name, row, served(name, config.models))
+            for name, row in config.providers.items()
+        }
+        upstreams = _Upstreams(dialects, transports, accounts)
+        catalogue = Catalogue(_model(row, config, upstreams) for row in config.models)
         registry = CollectorRegistry()
         rows = RecentRows()
         spool = Spool((PrometheusMeter(registry, catalogue.labels()), rows, log_requests))
@@ -124,22 +135,33 @@ async def _transport(
     return transport
 
 
-def _model(
-    row: ModelConfig,
-    config: Config,
-    dialects: Mapping[str, Provider],
-    transports: Mapping[str, Transport],
-) -> Model:
+@dataclass(frozen=True, slots=True)
+class _Upstreams:
+    """Codecs by dialect, and what carries calls to each account, by its name."""
+
+    dialects: Mapping[str, Provider]
+    transports: Mapping[str, Transport]
+    accounts: Mapping[str, Account]
+
+
+def _model(row: ModelConfig, config: Config, upstreams: _Upstreams) -> Model:
     account = config.providers[row.provider]
     target = target_of(row, account, row.model or row.name)
     patience = Patience(config.upstream.first_byte_s, config.upstream.idle_s)
     return Model(
-        HttpChannel(transports[row.provider], dialects[account.dialect], target, patience),
+        HttpChannel(
+            upstreams.transports[row.provider],
+            upstreams.dialects[account.dialect],
+            target,
+            patience,
+        ),
         price=_price(row, account),
         fallbacks=row.fallbacks,
         hedge_after_s=row.hedge_after_s,
         called=partial(target_of, row, account),
         simulated=account.simulated is not None,
+        account=upstreams.accounts[row.provider],
+        max_output=row.max_output,
     )
 
 
@@ -212,10 +234,25 @@ def _pipeline(
     return Pipeline(
         # the other types are read, without effect as yet: see ``Config.without_effect``
         Planner(catalogue, cards, defaults, Engine("fixed")),
-        RetryPolicy(upstream.retries, upstream.backoff_s, upstream.max_wait_s),
+        RetryPolicy(
+            upstream.retries,
+            upstream.backoff_s,
+            upstream.max_wait_s,
+            paced=config.pacing.mode == "on",
+        ),
+        pacer=_pacer(config),
         sandbox=sandbox,
         calibration=measured(stated.calibration) if stated.calibration else Uncalibrated(),
     )
+
+
+def _pacer(config: Config) -> Pacer | None:
+    stated = config.pacing
+    if stated.mode == "off":
+        return None
+    limits = QueueLimits(stated.queue.depth, stated.queue.depth_per_key)
+    policy = PacingPolicy(stated.mode, stated.patience.stream_s, stated.patience.json_s)
+    return Pacer(MemoryLedger(limits=limits), Conformal(), policy)
 
 
 def _revealed(secret: SecretStr | None) -> str | None:

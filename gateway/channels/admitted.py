@@ -1,20 +1,68 @@
-"""Where calls will be held back until their account can take them.
-
-Until there is rate-limit state to decide by, every call is admitted at once.
-"""
+"""Holds a call back until its account can take it and its caller can pay for it."""
 
 from __future__ import annotations
 
-from techniques.core.channel import Channel, EventStream
+from collections.abc import AsyncIterator
+from types import TracebackType
+
+from gateway.channels.metered import MeteredCall, MeteredChannel
+from gateway.pacing.lease import Lease
+from gateway.pacing.run import Run
+from gateway.policy.models import Model
+from techniques.core.channel import EventStream
+from techniques.core.events import Event
 from techniques.core.request import Request
 
 
 class AdmittedChannel:
-    """A channel that lets every call through."""
+    """A channel whose calls begin when *run* lets them through."""
 
-    def __init__(self, inner: Channel) -> None:
-        self._inner = inner
+    __slots__ = ("inner", "model", "run")
+
+    def __init__(self, inner: MeteredChannel, model: Model, run: Run) -> None:
+        self.inner = inner
+        self.model = model
+        self.run = run
 
     def open(self, request: Request) -> EventStream:
-        """Send *request* on."""
-        return self._inner.open(request)
+        """Send *request* once it may be sent; entering raises what ``Run.admit`` does."""
+        return _Admitted(self, request)
+
+
+class _Admitted:
+    """One sub-call, and the lease that it holds."""
+
+    __slots__ = ("_call", "_channel", "_lease", "_request")
+
+    _call: MeteredCall
+    _lease: Lease
+
+    def __init__(self, channel: AdmittedChannel, request: Request) -> None:
+        self._channel = channel
+        self._request = request
+
+    async def __aenter__(self) -> AsyncIterator[Event]:
+        channel = self._channel
+        self._lease = lease = await channel.run.admit(channel.model, self._request)
+        self._call = call = channel.inner.open(self._request)
+        try:
+            events = await call.__aenter__()
+        except BaseException as error:
+            await lease.failed(error, call.row, call.head())
+            raise
+        lease.heard(call.head(), lasts=self._request.stream)
+        lease.call = call
+        return events
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        call = self._call
+        try:
+            await call.__aexit__(kind, error, trace)
+        finally:
+            if call.row is not None:
+                self._lease.answered(call.row, call.head())

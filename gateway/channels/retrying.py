@@ -21,7 +21,8 @@ class RetryPolicy:
 
     The wait before retry n (from 0) is drawn from ``backoff_s`` · 2^n · [1/2, 1], or what the
     provider asked for if that is longer. A provider that asks for more than ``max_wait_s`` is not
-    tried again.
+    tried again. ``paced``: what was refused by a rate limit for a time that was told is tried again
+    at once, for it is held back until then.
 
     Source: Brooker 2015, "Exponential Backoff And Jitter" (equal jitter).
     """
@@ -29,6 +30,7 @@ class RetryPolicy:
     retries: int = 2
     backoff_s: float = 0.5
     max_wait_s: float = 60.0
+    paced: bool = False
 
 
 class RetryingChannel:
@@ -64,9 +66,13 @@ class RetryingChannel:
                 if not error.retryable or not self._worth(wait):
                     raise
                 failure = error
-            await anyio.sleep(wait)
+            if not self._is_held(failure):
+                await anyio.sleep(wait)
             call = self._again(request, failure)
         return call, await call.__aenter__()
+
+    def _is_held(self, error: UpstreamFailed) -> bool:
+        return self._policy.paced and error.kind == "rate_limited" and bool(error.retry_after)
 
     def _again(self, request: Request, failure: UpstreamFailed) -> EventStream:
         """Return another call after *failure*, which stands if the caps leave none."""

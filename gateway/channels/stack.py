@@ -17,6 +17,7 @@ from gateway.channels.traced import Trace, TracingChannel
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import CallRetried, Ledger
+from gateway.pacing.run import Run
 from gateway.policy.models import Model
 from pricing.price import costlier
 from techniques.core.channel import Channel, Member
@@ -30,7 +31,7 @@ class Stack:
     """Builds the channels of one run.
 
     ``allowance`` is None when the run has no caps, ``trace`` when nobody looks on, ``deadline``
-    when a technique's calls have none.
+    when a technique's calls have none, ``paced`` when nothing is held back.
     """
 
     retry: RetryPolicy
@@ -39,6 +40,7 @@ class Stack:
     allowance: RunAllowance | None = None
     trace: Trace | None = None
     deadline: Deadline | None = None
+    paced: Run | None = None
 
     def to(self, models: tuple[Model, ...]) -> Channel:
         """Return the channel to the first of *models*, with the others to fall back on."""
@@ -59,11 +61,12 @@ class Stack:
 
     def _to_one(self, model: Model) -> Channel:
         # Innermost first.
-        channel: Channel = model.channel
         # each attempt is a row of its own, with its own price
-        channel = MeteredChannel(channel, model.target, model.price, self.ledger)
+        metered = MeteredChannel(model.channel, model.target, model.price, self.ledger)
+        channel: Channel = metered
         # an attempt that was not admitted is no row
-        channel = AdmittedChannel(channel)
+        if self.paced is not None:
+            channel = AdmittedChannel(metered, model, self.paced)
         # an attempt counts as a call of the run
         if self.allowance is not None:
             channel = CappedChannel(channel, self.allowance, partial(self._expected, model))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gateway.metering.caps import Caps
+from gateway.policy.budgets import Budget
 from techniques.core.errors import Unauthenticated
 
 _BLOCK = 64
@@ -30,6 +31,17 @@ class Caller:
     deadline_ms: int | None = None
     budgeted: bool = False
     priority: int = 5
+    team: str | None = None
+    weight: float = 1.0
+    rpm: int | None = None
+    tpm: int | None = None
+    concurrency: int | None = None
+    budgets: tuple[Budget, ...] = ()
+
+    @property
+    def pool(self) -> str:
+        """The pool of its own windows: that of its team, for the team's budgets are there too."""
+        return f"key:{self.name or ''}" if self.team is None else f"team:{self.team}"
 
 
 OPEN = Caller()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from gateway.upstream.account import Account, unlimited
 from gateway.upstream.http import HttpChannel
 from gateway.upstream.provider import Target
 from pricing.price import Price
@@ -17,6 +18,7 @@ class Model:
 
     Its target's name may end in ``*``: the model then serves every name that begins so, under the
     name asked for; ``called`` gives its target under that name, None: the same but for it.
+    ``account`` is where it is served, ``max_output`` how many tokens it writes at most.
     """
 
     channel: HttpChannel
@@ -24,6 +26,8 @@ class Model:
     fallbacks: tuple[str, ...] = ()
     hedge_after_s: float | None = None
     simulated: bool = False
+    account: Account = field(default_factory=unlimited)
+    max_output: int | None = None
     called: Callable[[str], Target] | None = None
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, Literal, NoReturn, TypeAlias
 
 import orjson
 
@@ -51,6 +51,9 @@ class Wishes:
     expose: str | None = None
     usage_mode: str | None = None
     n_policy: str | None = None
+    on_limit: Literal["hold", "suspend", "reject"] | None = None
+    max_wait_ms: int | None = None
+    priority: int | None = None
     ignored: tuple[str, ...] = ()
     said: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -181,13 +184,10 @@ TABLE: Final[Mapping[str, Wish]] = {
     "lambda": Wish(_amount, "the router's cost knob, 0 for quality", in_effect=False),
     "on-limit": Wish(
         _choice("hold", "suspend", "reject"),
-        "at a rate limit: `hold`, `suspend` or `reject`",
-        in_effect=False,
+        "at a rate limit: `hold` waits; `reject` answers 429 at once, and so does `suspend`",
     ),
-    "max-wait-ms": Wish(
-        _whole(0, _DAY_MS), "milliseconds to be held at a rate limit", in_effect=False
-    ),
-    "priority": Wish(_whole(0, 9), "0 to 9, 0 first", in_effect=False),
+    "max-wait-ms": Wish(_whole(0, _DAY_MS), "milliseconds to be held at a rate limit, at most"),
+    "priority": Wish(_whole(0, 9), "0 to 9, 0 first, as far as the key allows"),
     "reuse": Wish(
         _choice("off", "read", "on", "refresh"),
         "use of stored answers: `off`, `read`, `on`, `refresh`",

@@ -100,6 +100,8 @@ class CompletionEndpoint:
             wishing.read(visit.headers, call.wishes),
             forwarded(visit.headers, self._dialect.name),
             _attempted(visit.headers),
+            _reads_for_s(visit.headers),
+            visit.request_id,
         )
         visit.plan = front.pipeline.plan(visit.asked)
         visit.planned = perf_counter()
@@ -168,6 +170,14 @@ def forwarded(headers: Mapping[str, str], dialect: str) -> Mapping[str, str]:
 def _attempted(headers: Mapping[str, str]) -> int:
     count = headers.get("x-stainless-retry-count", "")
     return int(count) if count.isdecimal() and len(count) < 4 else 0
+
+
+def _reads_for_s(headers: Mapping[str, str]) -> float | None:
+    """Return after how many seconds without a word the client's SDK gives up, if it says so."""
+    said = headers.get("x-stainless-read-timeout") or headers.get("x-stainless-timeout") or ""
+    if not said or len(said) > 12 or not said.replace(".", "", 1).isdecimal():
+        return None
+    return float(said)
 
 
 def _finished(visit: Visit, dialect: str, model: str) -> RequestFinished:

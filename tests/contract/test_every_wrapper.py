@@ -9,7 +9,6 @@ from random import Random
 import anyio
 import pytest
 
-from gateway.channels.admitted import AdmittedChannel
 from gateway.channels.capped import CappedChannel
 from gateway.channels.fallback import FallbackChannel
 from gateway.channels.hedged import HedgedChannel
@@ -37,6 +36,7 @@ from techniques.core.reply import Reply, replied, unfold
 from techniques.core.request import Request, ToolCall, said
 from techniques.core.task import Task
 from techniques.testing import Line, ScriptedChannel
+from tests.gateway.pacing.scene import Paced
 
 Wrap = Callable[[Channel], Channel]
 QUESTION = Request("m", (said("user", "?"),))
@@ -62,6 +62,10 @@ def _traced(inner: Channel) -> Channel:
     return TracedChannel(baseline, TASK, Channels(member, (member,)), Trace(live=True))
 
 
+def _admitted(inner: Channel) -> Channel:
+    return Paced().channel(inner)
+
+
 class _Candidate:
     """A channel that is asked for a candidate, not for the answer."""
 
@@ -73,7 +77,7 @@ class _Candidate:
 
 
 WRAPPERS: dict[str, Wrap] = {
-    "admitted": AdmittedChannel,
+    "admitted": _admitted,
     "capped": lambda inner: CappedChannel(inner, RunAllowance(Caps(9), Ledger())),
     "fallback": _fallback,
     "hedged": lambda inner: HedgedChannel(inner, after=600),

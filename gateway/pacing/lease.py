@@ -1,0 +1,193 @@
+"""What one sub-call holds of its account's windows and of its caller's, until it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Protocol
+
+import anyio
+
+from gateway.admission.health import Health
+from gateway.admission.limits import read
+from gateway.admission.need.charge import charged
+from gateway.admission.reading import NOTHING_TOLD, Told
+from gateway.clock import utc_now
+from gateway.metering.ledger import CallFinished, Ledger, LimitHit
+from gateway.pacing.asking import NONE, Asking
+from gateway.pacing.refusals import refused
+from gateway.stores.ledger import Amounts, LedgerStore, Settlement, WindowReading
+from gateway.stores.readings import readings as read_windows
+from gateway.upstream.head import Head
+from techniques.core.errors import RequestRejected, UpstreamFailed
+
+_LIMITED: Final = 429
+_UP: Final = frozenset({"rejected", "context_overflow", "authentication", "quota"})
+"""Failures that a provider which is up answers with, and charges no tokens for."""
+
+
+class Watched(Protocol):
+    """A call under way: ``characters`` is how many it has written so far."""
+
+    characters: int
+
+
+class Learner(Protocol):
+    """Takes in what sub-calls used; see ``gateway.admission.need``."""
+
+    def learn(self, asking: Asking, row: CallFinished) -> None:
+        """Take in how a sub-call ended."""
+        ...
+
+
+class Lease:
+    """A sub-call that was let through. It ends exactly once, however the call does."""
+
+    __slots__ = ("_learner", "_ledger", "_probe", "_store", "_told", "asking", "call", "held")
+
+    def __init__(
+        self, asking: Asking, store: LedgerStore, ledger: Ledger, learner: Learner
+    ) -> None:
+        self.asking = asking
+        self.call: Watched | None = None
+        self.held = asking.need.output
+        self._store = store
+        self._ledger = ledger
+        self._learner = learner
+        self._told = False
+
+    def heard(self, head: Head | None, *, lasts: bool) -> None:
+        """Take in the head of the answer, which has begun.
+
+        What it tells of limits is passed on now if the answer *lasts*, else when it has ended.
+        """
+        if head is not None:
+            self.asking.account.has_answered()
+        if lasts:
+            self._told = True
+            readings = self._readings(self._read(head))
+            if readings and self.asking.needs:
+                self._store.tell(self.asking.account.pool, self.asking.lease, readings)
+
+    def answered(self, row: CallFinished, head: Head | None) -> None:
+        """End it: the answer came to an end, or nobody waits for more of it."""
+        asking = self.asking
+        health = asking.account.health(asking.model)
+        match row.outcome:
+            case "ok":
+                health.succeeded()
+            case "client_disconnect" | "cancelled":
+                health.withdraw()
+            case _:
+                health.failed(anyio.current_time())
+        self._learner.learn(asking, row)
+        readings = () if self._told else self._readings(self._read(head))
+        self._settle(row, self._charged(row), readings)
+
+    async def failed(
+        self, error: BaseException, row: CallFinished | None, head: Head | None
+    ) -> None:
+        """End it: nothing of an answer came."""
+        if row is None or isinstance(error, RequestRejected):
+            self.cancel()
+        elif isinstance(error, UpstreamFailed):
+            await self._refused(error, row, head)
+        else:
+            self._health().withdraw()
+            self._settle(row, NONE, self._readings(self._read(head)))
+
+    def cancel(self) -> None:
+        """End it: the call was not made."""
+        asking = self.asking
+        self._health().withdraw()
+        if asking.needs:
+            self._store.cancel(asking.account.pool, asking.lease)
+        if asking.own:
+            self._store.cancel(asking.purse, asking.lease)
+
+    async def _refused(self, error: UpstreamFailed, row: CallFinished, head: Head | None) -> None:
+        asking, now = self.asking, anyio.current_time()
+        told = self._read(head)
+        readings = self._readings(told)
+        if head is not None and head.status == _LIMITED and error.kind == "rate_limited":
+            self._health().withdraw()
+            self._hit()
+            if told is None or told.retry_after_s is None:
+                told = replace(told or NOTHING_TOLD, retry_after_s=error.retry_after)
+            await refused(self._store, asking, told, readings)
+            self._settle_own(row)
+            return
+        if error.kind in _UP:
+            self._health().succeeded()
+            self._settle(row, {name: 0 for name in asking.needs if ":requests:" not in name})
+            return
+        if error.kind == "overloaded":
+            self._health().overloaded(now)
+        else:
+            self._health().failed(now)
+        if head is None and error.kind == "transport":  # it never got there
+            self._store.cancel(asking.account.pool, asking.lease)
+            self._settle_own(row)
+            return
+        self._settle(row, NONE, readings)
+
+    def _health(self) -> Health:
+        return self.asking.account.health(self.asking.model)
+
+    def _hit(self) -> None:
+        asking = self.asking
+        hit = LimitHit(asking.label, asking.account.name, expected=not asking.needs)
+        self._ledger.record(hit)
+
+    def _read(self, head: Head | None) -> Told | None:
+        """Return what the head tells, and note that the account has answered."""
+        account = self.asking.account
+        if head is None:
+            account.has_failed()
+            return None
+        account.has_answered()
+        return read(
+            account.vendor,
+            head.headers,
+            status=head.status,
+            now=utc_now().timestamp(),
+            body=head.body,
+        )
+
+    def _readings(self, told: Told | None) -> Sequence[WindowReading]:
+        if told is None or not told.readings:
+            return ()
+        asking = self.asking
+        readings = asking.account.placed(read_windows(told, asking.model))
+        asking.account.learn(readings)
+        return readings
+
+    def _charged(self, row: CallFinished) -> Amounts:
+        """Return what the windows of the account are charged with."""
+        asking = self.asking
+        account = asking.account
+        if not asking.needs:
+            return NONE
+        used = charged(account.rule_after, row.usage, asking.traits)
+        return {
+            name: amount
+            for name, amount in account.needs(asking.model, used).items()
+            if name in asking.needs
+        }
+
+    def _settle(
+        self, row: CallFinished, used: Amounts, readings: Sequence[WindowReading] = ()
+    ) -> None:
+        asking = self.asking
+        if asking.needs:
+            self._store.settle(asking.account.pool, Settlement(asking.lease, used, readings))
+        self._settle_own(row)
+
+    def _settle_own(self, row: CallFinished) -> None:
+        """Charge the caller: money with what the row says, so that rows and spend agree."""
+        asking = self.asking
+        if not asking.own:
+            return
+        cost, tokens = row.cost or 0, row.usage.total_tokens
+        used = {name: cost if ":usd:" in name else tokens for name in asking.own}
+        self._store.settle(asking.purse, Settlement(asking.lease, used))

@@ -1,0 +1,93 @@
+"""What paces all calls of this process: the ledger, what predicts needs, and whose turn it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import anyio
+
+from gateway.admission.need.conformal import Predictor
+from gateway.admission.need.value import Timing
+from gateway.metering.ledger import CallFinished
+from gateway.pacing.asking import Asking
+from gateway.pacing.purse import Purse, Spent
+from gateway.policy.keys import Caller
+from gateway.stores.ledger import LedgerStore
+from gateway.upstream.account import Account
+
+Mode: TypeAlias = Literal["on", "observe"]
+_FIRST_S: Final = 2.0
+_MOST_PURSES: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class PacingPolicy:
+    """How long calls are held at most, in seconds; with ``observe`` none is."""
+
+    mode: Mode = "on"
+    stream_s: float = 300.0
+    json_s: float = 55.0
+
+
+async def _nothing(_budget: object) -> int:
+    return 0
+
+
+class Pacer:
+    """Shared by all runs.
+
+    ``observes``: it computes and counts, and holds nothing. *spent* tells what a budget has been
+    charged with before the ledger knew of it.
+    """
+
+    def __init__(
+        self,
+        store: LedgerStore,
+        predictor: Predictor,
+        policy: PacingPolicy | None = None,
+        spent: Spent = _nothing,
+    ) -> None:
+        self.store = store
+        self.predictor = predictor
+        self._policy = policy or PacingPolicy()
+        self.observes = self._policy.mode == "observe"
+        self._spent = spent
+        self._purses: dict[int, tuple[Caller, Purse]] = {}
+
+    def surface_s(self, *, streamed: bool) -> float:
+        """Return how long a call may be held, as far as its surface is concerned."""
+        return self._policy.stream_s if streamed else self._policy.json_s
+
+    def purse(self, caller: Caller) -> Purse:
+        """Return the windows of *caller*."""
+        known = self._purses.get(id(caller))
+        if known is not None and known[0] is caller:
+            return known[1]
+        if len(self._purses) >= _MOST_PURSES:
+            self._purses.clear()
+        purse = Purse(caller, self._spent)
+        self._purses[id(caller)] = (caller, purse)
+        return purse
+
+    async def first(self, account: Account) -> None:
+        """Let the first call to *account* go alone: its answer tells what the limits are.
+
+        The others wait until it has been answered, or two seconds. Where nobody expects an answer
+        to tell of limits, nobody waits.
+        """
+        if account.heard or self.observes or not account.tells:
+            return
+        if account.asked is None:
+            account.asked = anyio.Event()
+            return
+        with anyio.move_on_after(_FIRST_S):
+            await account.asked.wait()
+
+    def learn(self, asking: Asking, row: CallFinished) -> None:
+        """Take in how a sub-call ended."""
+        asking.account.recent.add(anyio.current_time(), row.usage.total_tokens)
+        if row.outcome != "ok" or row.estimated:
+            return
+        timing = None if row.first_s is None else Timing(row.first_s, row.seconds)
+        self.predictor.record(asking.call, asking.need, row.usage, timing)

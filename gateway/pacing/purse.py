@@ -1,0 +1,81 @@
+"""What a caller may take of its own: requests and tokens a minute, calls in flight, and money."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from gateway.clock import utc_now
+from gateway.pacing.asking import NONE
+from gateway.policy.budgets import Budget
+from gateway.policy.keys import Caller
+from gateway.stores.ledger import Amounts, WindowSpec
+
+_MINUTE_MS: Final = 60_000
+
+Spent = Callable[[Budget], Awaitable[int]]
+"""Returns the picodollars that the database knows of as spent in the budget's present period."""
+
+
+class Purse:
+    """The windows of one caller, all in the pool of its team, or of its own without one.
+
+    Its limits on requests and calls in flight are over client requests, those on tokens and money
+    over their sub-calls.
+    """
+
+    __slots__ = ("_budgets", "_caller", "_per_call", "_per_request", "_spent", "pool")
+
+    def __init__(self, caller: Caller, spent: Spent) -> None:
+        self._caller = caller
+        self._spent = spent
+        self.pool = caller.pool
+        self._per_request = _per_request(caller)
+        self._per_call = f"{caller.name}:tokens:60" if caller.tpm is not None else ""
+        self._budgets = caller.budgets
+
+    @property
+    def is_bottomless(self) -> bool:
+        """Whether the caller has no limits of its own."""
+        return not (self._per_request or self._per_call or self._budgets)
+
+    def for_request(self) -> Amounts:
+        """Return what a client request takes, until it has ended."""
+        return self._per_request
+
+    def for_call(self, tokens: int, money: int) -> Amounts:
+        """Return what a sub-call takes that uses up to *tokens* and costs up to *money*."""
+        if not self._per_call and not self._budgets:
+            return NONE
+        needs = {self._per_call: tokens} if self._per_call else {}
+        now = utc_now()
+        for budget in self._budgets:
+            needs[budget.window_name(now)] = money
+        return needs
+
+    async def windows(self) -> list[WindowSpec]:
+        """Return the windows as they are to be defined where they are not known.
+
+        Raises:
+            DatabaseLost: What was spent cannot be told.
+        """
+        caller, now = self._caller, utc_now()
+        specs = [
+            WindowSpec(f"{caller.name}:{what}:60", "bucket", limit, _MINUTE_MS)
+            for what, limit in (("requests", caller.rpm), ("tokens", caller.tpm))
+            if limit is not None
+        ]
+        if caller.concurrency is not None:
+            specs.append(WindowSpec(f"{caller.name}:concurrency:0", "gauge", caller.concurrency))
+        for budget in self._budgets:
+            specs.append(budget.window(now, await self._spent(budget)))
+        return specs
+
+
+def _per_request(caller: Caller) -> Amounts:
+    needs = {}
+    if caller.rpm is not None:
+        needs[f"{caller.name}:requests:60"] = 1
+    if caller.concurrency is not None:
+        needs[f"{caller.name}:concurrency:0"] = 1
+    return needs or NONE

@@ -1,0 +1,64 @@
+"""What a provider's 429 teaches, and which window of the ledger it is written into."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import anyio
+
+from gateway.admission.limits import learned
+from gateway.admission.reading import Told
+from gateway.pacing.asking import Asking
+from gateway.stores.ledger import LedgerStore, Refusal, WindowReading, WindowSpec
+from gateway.stores.readings import exhausted, provisional
+
+GATE: Final = WindowSpec("*:concurrency:0", "gauge", 1_000_000)
+"""The window of an account of whose limits nothing is known but that it has refused a call."""
+_ENOUGH: Final = 20
+"""Own requests of the last minute, below which nothing is guessed from them."""
+
+
+async def refused(
+    store: LedgerStore,
+    asking: Asking,
+    told: Told,
+    readings: Sequence[WindowReading],
+) -> None:
+    """Write a 429 to *asking* into the ledger: nobody goes before the time that it *told* of.
+
+    An account that was thought to have no limits gets a window to be shut by.
+    """
+    account = asking.account
+    wait_s = told.retry_after_s
+    window = exhausted(told, asking.model)
+    if window not in asking.needs:
+        window = None
+    if not asking.needs:
+        window = GATE.name
+        account.add(GATE)
+        await store.define(account.pool, [GATE, *_guessed(asking, told)])
+    store.reject(
+        account.pool,
+        Refusal(
+            asking.lease,
+            window,
+            None if wait_s is None else math.ceil(1000 * wait_s),
+            readings,
+            counts=account.vendor.failed_counts,
+        ),
+    )
+
+
+def _guessed(asking: Asking, told: Told) -> list[WindowSpec]:
+    """Return windows made of the account's own last minute, where a refusal told of none."""
+    account = asking.account
+    requests, tokens = account.recent.total(anyio.current_time())
+    if requests < _ENOUGH:
+        return []
+    found = learned(told, {"requests": requests, "tokens": tokens})
+    specs = [provisional(one, asking.model) for one in found]
+    for spec in specs:
+        account.add(spec)
+    return specs

@@ -1,0 +1,291 @@
+"""One request, as far as it is paced: its patience, its place, and the sub-calls it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import anyio
+
+from gateway.admission.need.charge import charge
+from gateway.admission.need.traits import traits
+from gateway.admission.need.value import SubCall
+from gateway.admission.verdict import GiveBack, Patience, verdict
+from gateway.metering.ledger import CallHeld, Ledger
+from gateway.pacing import errors
+from gateway.pacing.asking import NONE, Asking
+from gateway.pacing.lease import Lease
+from gateway.pacing.money import most_cost
+from gateway.pacing.pacer import Pacer
+from gateway.pacing.purse import Purse
+from gateway.policy.models import Model
+from gateway.stores.ledger import (
+    Answer,
+    Ask,
+    Entry,
+    Granted,
+    Place,
+    Settlement,
+    StoreLost,
+    Unknown,
+    Waiting,
+    WindowSpec,
+)
+from techniques.core.request import Request
+
+_LOOK_S: Final = 1.0
+"""After which a waiting call looks for itself, should nobody have told it."""
+_TRIES: Final = 3
+_SURELY_ONE_TOKEN: Final = 6
+"""Bytes of text that are a token at least."""
+_FREE: Final = Granted()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whose run it is and how it stands among others.
+
+    ``run`` is unique, ``use`` the technique, ``came`` a time of ``anyio.current_time``.
+    """
+
+    run: str
+    use: str
+    tenant: str
+    priority: int
+    weight: float
+    came: float
+    patience: Patience
+
+
+class Run:
+    """Lets the sub-calls of one request through."""
+
+    __slots__ = ("_count", "_ledger", "_pacer", "_purse", "_standing", "_tag", "_taken")
+
+    def __init__(self, pacer: Pacer, standing: Standing, ledger: Ledger, purse: Purse) -> None:
+        self._pacer = pacer
+        self._standing = standing
+        self._ledger = ledger
+        self._purse = purse
+        self._count = 0
+        self._tag: float | None = None
+        self._taken = not purse.for_request()
+
+    async def admit(self, model: Model, request: Request) -> Lease:
+        """Return the lease of one sub-call once it may be sent.
+
+        Raises:
+            HeldBack: It would have to wait longer than it may.
+            KeyLimited: Its key's own limit is reached.
+            BudgetExhausted: Its key's or team's budget is used up.
+            OverLimit: It alone is more than a limit lets through.
+            DeadlinePassed: It could not end in time.
+            UpstreamFailed: Its model is down.
+            Unavailable: The store is lost, and what it is for is closed then.
+        """
+        asking = self._asking(model, request)
+        self._must_end_in_time(asking)
+        errors.must_be_up(asking)
+        try:
+            asking = await self._let_through(asking)
+        except BaseException:
+            self._withdraw(asking)
+            raise
+        return Lease(asking, self._pacer.store, self._ledger, self._pacer)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the request as a whole holds nothing that has to be given back."""
+        return not self._purse.for_request()
+
+    def close(self) -> None:
+        """Give back what the request as a whole holds."""
+        if self._taken and not self.is_free:
+            self._pacer.store.settle(self._purse.pool, Settlement(self._request_lease))
+
+    @property
+    def _request_lease(self) -> str:
+        return f"{self._standing.run}-r"
+
+    def _asking(self, model: Model, request: Request) -> Asking:
+        pacer, target, account = self._pacer, model.target, model.account
+        self._count += 1
+        call = SubCall(
+            target.name,
+            self._standing.use,
+            request.role,
+            traits(request),
+            whole=not request.stream,
+            most_output=model.max_output,
+            at_s=anyio.current_time(),
+        )
+        need = pacer.predictor.need(call)
+        own = NONE
+        if not self._purse.is_bottomless:
+            money = most_cost(need, model.price, request) if model.price else 0
+            own = self._purse.for_call(need.total, money)
+        needs = account.needs(target.model, charge(account.rule, need, call.traits))
+        return Asking(
+            f"{self._standing.run}-{self._count}",
+            account,
+            target.model,
+            target.name,
+            call,
+            need,
+            account.fitted(needs, call.traits.text_bytes // _SURELY_ONE_TOKEN),
+            self._purse.pool,
+            own,
+        )
+
+    def _must_end_in_time(self, asking: Asking) -> None:
+        deadline_s = self._standing.patience.deadline_s
+        predicted_s = 0.0 if deadline_s is None else self._predicted_s(asking)
+        if deadline_s is not None and self._waited_s() + predicted_s > deadline_s:
+            raise errors.too_late(predicted_s)
+
+    def _predicted_s(self, asking: Asking) -> float:
+        latency = self._pacer.predictor.latency(asking.call)
+        return 0.0 if latency is None else latency.likely(asking.need.likely)
+
+    def _waited_s(self) -> float:
+        return anyio.current_time() - self._standing.came
+
+    async def _let_through(self, asking: Asking) -> Asking:
+        """Return *asking* as it was let through; what it holds may be less than it needs."""
+        await self._pacer.first(asking.account)
+        own, theirs = await self._asked(asking)
+        while isinstance(own, Waiting) and ":usd:" in own.binding:
+            await self._hold_on(asking, own)
+            own, _ = await self._asked(asking)
+        errors.must_be_granted(own)
+        self._taken = True
+        if isinstance(theirs, Waiting) and self._pacer.observes:
+            self._note(asking, theirs, (theirs.eta_ms or 0) / 1000, "observed")
+            return replace(asking, needs=NONE)
+        if isinstance(theirs, Waiting):
+            theirs = await self._held(asking, theirs)
+            self._pacer.store.dispatch(asking.account.pool, (asking.lease,))
+        errors.must_fit(asking, theirs)
+        if isinstance(theirs, Granted):
+            self._tag = theirs.tag if self._standing.use == "none" else None
+        return asking
+
+    async def _asked(self, asking: Asking) -> tuple[Answer, Answer]:
+        """Ask the caller's pool and the account's, in one round trip; define what they lack."""
+        own, theirs = self._own_entry(asking), self._entry(asking)
+        for _ in range(_TRIES):
+            try:
+                answers = await self._both(asking, own, theirs)
+                if isinstance(answers[0], Unknown):
+                    await self._define(asking.purse, self._purse.windows)
+                elif isinstance(answers[1], Unknown):
+                    await self._define(asking.account.pool, _cold(asking))
+                else:
+                    return answers
+            except StoreLost as lost:
+                raise errors.store_lost() from lost
+        raise errors.store_lost()
+
+    async def _both(
+        self, asking: Asking, own: Entry | None, theirs: Entry | None
+    ) -> tuple[Answer, Answer]:
+        store, pool = self._pacer.store, asking.account.pool
+        if own is None and theirs is None:
+            return _FREE, _FREE
+        if own is None:
+            assert theirs is not None
+            return _FREE, await store.admit(pool, theirs, dispatched=True)
+        if theirs is None:
+            return await store.admit(asking.purse, own, dispatched=True), _FREE
+        return await store.admit_both((asking.purse, own), (pool, theirs), dispatched=True)
+
+    async def _define(self, pool: str, windows: Callable[[], Awaitable[list[WindowSpec]]]) -> None:
+        await self._pacer.store.define(pool, await windows())
+
+    def _own_entry(self, asking: Asking) -> Entry | None:
+        asks = []
+        if not self._taken:
+            asks.append(Ask(self._request_lease, self._purse.for_request()))
+        if asking.own:
+            asks.append(Ask(asking.lease, asking.own))
+        return Entry(tuple(asks), Place(queue=False)) if asks else None
+
+    def _entry(self, asking: Asking) -> Entry | None:
+        if not asking.needs:
+            return None
+        standing = self._standing
+        place = Place(
+            priority=standing.priority,
+            tenant=standing.tenant,
+            weight=standing.weight,
+            since_ms=int(1000 * self._waited_s()),
+            tag=self._tag,
+            queue=not self._pacer.observes,
+        )
+        return Entry((Ask(asking.lease, asking.needs),), place)
+
+    async def _held(self, asking: Asking, answer: Answer) -> Answer:
+        """Wait in line until *asking* is let through."""
+        began, outcome = anyio.current_time(), "left"
+        assert isinstance(answer, Waiting)
+        first = answer
+        try:
+            while isinstance(answer, Waiting):
+                try:
+                    await self._hold_on(asking, answer)
+                except errors.GIVEN_BACK:
+                    outcome = "given_back"
+                    raise
+                answer = await self._looked(asking)
+            outcome = "resumed" if isinstance(answer, Granted) else "given_back"
+        finally:
+            self._ledger.holds.release(asking.lease)
+            self._note(asking, first, anyio.current_time() - began, outcome)
+        return answer
+
+    async def _looked(self, asking: Asking) -> Answer:
+        """Return how *asking* stands in line; one that was lost there stands in it anew."""
+        try:
+            answer = await self._pacer.store.check(asking.account.pool, asking.lease)
+        except StoreLost as lost:
+            raise errors.store_lost() from lost
+        if isinstance(answer, Unknown):
+            _, answer = await self._asked(asking)
+        return answer
+
+    async def _hold_on(self, asking: Asking, answer: Waiting) -> None:
+        """Wait until it is worth looking again.
+
+        Raises:
+            HeldBack: That would be too long.
+            DeadlinePassed: It could not end in time after it.
+        """
+        eta_s = None if answer.eta_ms is None else answer.eta_ms / 1000
+        found = verdict(self._standing.patience, self._waited_s(), eta_s, self._predicted_s(asking))
+        if isinstance(found, GiveBack):
+            raise errors.given_back(asking, answer, found)
+        reason = answer.binding.split(":")[-2]
+        self._ledger.holds.hold(asking.lease, answer.eta_ms, answer.position, reason)
+        wait_s = min(_LOOK_S if eta_s is None else eta_s, _LOOK_S, found.longest_s)
+        await self._pacer.store.wait(asking.account.pool, asking.lease, wait_s)
+
+    def _note(self, asking: Asking, answer: Waiting, seconds: float, outcome: str) -> None:
+        reason = answer.binding.split(":")[-2]
+        account = asking.account.name
+        self._ledger.record(CallHeld(asking.label, account, reason, seconds, outcome))
+
+    def _withdraw(self, asking: Asking) -> None:
+        """Give back what was granted, and leave the line."""
+        asking.account.health(asking.model).withdraw()
+        if asking.needs:
+            self._pacer.store.leave(asking.account.pool, asking.lease)
+        if asking.own:
+            self._pacer.store.cancel(asking.purse, asking.lease)
+
+
+def _cold(asking: Asking) -> Callable[[], Awaitable[list[WindowSpec]]]:
+    async def windows() -> list[WindowSpec]:
+        return asking.account.cold(asking.needs)
+
+    return windows

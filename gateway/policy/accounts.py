@@ -1,0 +1,58 @@
+"""From what the configuration says of an account's limits to the account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from gateway.admission.limits import vendor_of
+from gateway.config import ModelConfig, ProviderConfig
+from gateway.config.pacing import LimitsConfig
+from gateway.stores.ledger import WindowSpec
+from gateway.upstream.account import Account
+
+_DAY_S: Final = 86_400
+_STATED: Final = (
+    ("rpm", "requests", 60),
+    ("tpm", "tokens", 60),
+    ("itpm", "input_tokens", 60),
+    ("otpm", "output_tokens", 60),
+    ("rpd", "requests", _DAY_S),
+    ("tpd", "tokens", _DAY_S),
+)
+
+
+def account_of(name: str, row: ProviderConfig, models: Sequence[ModelConfig]) -> Account:
+    """Return the account *name*, of which *row* tells, and which serves *models*."""
+    simulated = row.simulated
+    vendor = simulated.vendor if simulated is not None and row.vendor == "auto" else row.vendor
+    declared = [*_windows(row.limits, "*", row.limits.minute_s)]
+    for model in models:
+        declared += _windows(model.limits, model.model or model.name, row.limits.minute_s)
+    return Account(
+        name,
+        vendor_of(vendor, row.base_url, row.dialect),
+        declared,
+        minute_s=row.limits.minute_s,
+        single=len({model.model or model.name for model in models}) == 1
+        and not any(model.name.endswith("*") for model in models),
+    )
+
+
+def _windows(limits: LimitsConfig, model: str, minute_s: float) -> Iterator[WindowSpec]:
+    for setting, dimension, period_s in _STATED:
+        cap = getattr(limits, setting)
+        if cap is not None:
+            period_ms = round(1000 * period_s * minute_s / 60)
+            yield WindowSpec(_name(model, dimension, period_s), "bucket", cap, period_ms)
+    if limits.concurrency is not None:
+        yield WindowSpec(_name(model, "concurrency", 0), "gauge", limits.concurrency)
+
+
+def _name(model: str, dimension: str, period_s: int) -> str:
+    return f"{model}:{dimension}:{period_s}"
+
+
+def served(name: str, models: Iterable[ModelConfig]) -> list[ModelConfig]:
+    """Return those of *models* that the account *name* serves."""
+    return [model for model in models if name in (model.provider, *model.accounts)]

@@ -1,0 +1,190 @@
+"""An account at a provider, as this replica knows its limits."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final, cast
+
+import anyio
+
+from gateway.admission.health import Health
+from gateway.admission.limits import VENDORS, Vendor
+from gateway.admission.need.charge import Charge, ChargeRule
+from gateway.admission.reading import Dimension
+from gateway.admission.recent import Recent
+from gateway.stores.ledger import WindowReading, WindowSpec
+
+WHOLE: Final = "*"
+"""In a window's name: of all models of the account."""
+_MOST_MODELS: Final = 1024
+_COLD: Final = 0.1
+
+
+class Account:
+    """One credential at one provider: its pool in the ledger, its windows, and whether it is up.
+
+    ``heard`` tells that an answer has come, so that what it tells of limits is known. ``asked`` is
+    set when the first call has been answered, None before there is one. ``single``: it serves one
+    model. ``minute_s`` is how long its minute is.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        vendor: Vendor,
+        declared: Iterable[WindowSpec] = (),
+        *,
+        minute_s: float = 60,
+        single: bool = False,
+    ) -> None:
+        self.name = name
+        self.single = single
+        self.vendor = vendor
+        self.pool = f"up:{name}"
+        self.minute_s = minute_s
+        self.heard = False
+        self.asked: anyio.Event | None = None
+        self.recent = Recent()
+        self._windows: dict[str, WindowSpec] = {spec.name: spec for spec in declared}
+        self._fresh: dict[str, int] = {}
+        self._charged: dict[str, tuple[tuple[str, Dimension], ...]] = {}
+        self._health: OrderedDict[str, Health] = OrderedDict()
+
+    @property
+    def tells(self) -> bool:
+        """Whether its answers are expected to tell of limits that nobody has stated."""
+        return bool(self.vendor.windows) and not self.vendor.sniffs and not self._windows
+
+    def has_answered(self) -> None:
+        """Note that an answer has come: what there is to know of the limits is known."""
+        self.heard = True
+        if self.asked is not None:
+            self.asked.set()
+
+    def has_failed(self) -> None:
+        """Note that no answer came: if it was to be the first, another is."""
+        if self.asked is not None and not self.heard:
+            self.asked.set()
+            self.asked = None
+
+    @property
+    def rule(self) -> ChargeRule:
+        """What the provider deducts for a call."""
+        vendor = self.vendor
+        if vendor.charge == "actual" and vendor.cached_input_free:
+            return "cached_free"
+        return vendor.charge
+
+    @property
+    def rule_after(self) -> ChargeRule:
+        """What it has deducted once a call is done; of an unknown one its readings tell."""
+        return "actual" if self.rule == "unknown" else self.rule
+
+    def needs(self, model: str, charge: Charge) -> dict[str, int]:
+        """Return what a call to *model* that is charged *charge* takes of each window it is in."""
+        windows = self._charged.get(model)
+        if windows is None:
+            windows = self._charged_to(model)
+        return {name: charge.get(what, 1) for name, what in windows}
+
+    def fitted(self, needs: Mapping[str, int], sure: int) -> dict[str, int]:
+        """Return *needs* cut down to what each window holds when full.
+
+        A bound is no promise: a call that may be too large goes alone. One that *sure* tokens of
+        input make too large stays so.
+        """
+        fitted = {}
+        for name, amount in needs.items():
+            cap = self._windows[name].cap
+            fitted[name] = amount if amount <= cap or sure > cap else cap
+        return fitted
+
+    def placed(self, readings: Iterable[WindowReading]) -> list[WindowReading]:
+        """Return *readings* in this account's own time, and in its windows where it states some.
+
+        What is told of one model is what is stated of the account, as long as it has no other.
+        """
+        pace = self.minute_s / 60
+        return [
+            replace(row, name=self._place(row.name), period_ms=int(row.period_ms * pace))
+            for row in readings
+        ]
+
+    def _place(self, name: str) -> str:
+        if name in self._windows:
+            return name
+        _, dimension, period = name.rsplit(":", 2)
+        shared = f"{WHOLE}:{dimension}:{period}"
+        return shared if self.single and shared in self._windows else name
+
+    def cold(self, needs: Mapping[str, int]) -> list[WindowSpec]:
+        """Return the windows as they are defined where nothing is known of their level.
+
+        A tenth of each is there, or what one call *needs* if that is more: the first answer tells
+        the truth. Of a window that an answer has just told of, it is what that told.
+        """
+        fresh, self._fresh = self._fresh, {}
+        return [
+            _cold(spec, fresh.get(name), needs.get(name, 0)) for name, spec in self._windows.items()
+        ]
+
+    def learn(self, readings: Iterable[WindowReading]) -> None:
+        """Remember the windows that an answer told of."""
+        for reading in readings:
+            known = self._windows.get(reading.name)
+            limit = reading.limit if reading.limit is not None else reading.remaining
+            if limit is None or (known and not known.provisional and known.cap == limit):
+                continue
+            self.add(WindowSpec(reading.name, reading.kind, int(limit), reading.period_ms))
+            if known is None and reading.remaining is not None:
+                self._fresh[reading.name] = int(reading.remaining)
+
+    def add(self, spec: WindowSpec) -> None:
+        """Remember one window."""
+        if spec.name not in self._windows:
+            self._charged.clear()
+        self._windows[spec.name] = spec
+
+    def knows(self, name: str) -> bool:
+        """Return whether there is a window called *name*."""
+        return name in self._windows
+
+    def health(self, model: str) -> Health:
+        """Return the breaker of *model*."""
+        found = self._health.get(model)
+        if found is None:
+            found = self._health[model] = Health()
+            if len(self._health) > _MOST_MODELS:
+                self._health.popitem(last=False)
+        return found
+
+    def _charged_to(self, model: str) -> tuple[tuple[str, Dimension], ...]:
+        found = tuple(
+            (name, dimension)
+            for name, dimension, of in map(_parts, self._windows)
+            if of in (model, WHOLE)
+        )
+        if len(self._charged) > _MOST_MODELS:
+            self._charged.clear()
+        self._charged[model] = found
+        return found
+
+
+def unlimited() -> Account:
+    """Return an account of whose limits nothing is known."""
+    return Account("", VENDORS["generic"])
+
+
+def _parts(name: str) -> tuple[str, Dimension, str]:
+    model, dimension, _ = name.rsplit(":", 2)
+    return name, cast("Dimension", dimension), model
+
+
+def _cold(spec: WindowSpec, told: int | None, need: int) -> WindowSpec:
+    if told is not None:
+        return replace(spec, level=told)
+    if spec.kind != "bucket":
+        return spec
+    return replace(spec, level=min(spec.cap, max(need, int(_COLD * spec.cap))))

@@ -1,0 +1,290 @@
+"""Calls that are held, resumed and given back, on virtual time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from gateway.admission.need.conformal import Conformal
+from gateway.admission.need.value import Latency, SubCall
+from gateway.admission.verdict import Patience
+from gateway.metering.ledger import CallFinished, CallHeld, LimitHit
+from gateway.pacing.pacer import PacingPolicy
+from gateway.pacing.run import Run
+from gateway.stores.ledger import WindowSpec
+from pricing.usage import Usage
+from techniques.core.channel import ask
+from techniques.core.errors import (
+    DeadlinePassed,
+    GatewayError,
+    HeldBack,
+    OverLimit,
+    UpstreamFailed,
+)
+from techniques.core.groups import task_group
+from techniques.core.request import Request, said
+from tests.gateway.pacing.provider import Answer, Provider, failure, refusal
+from tests.gateway.pacing.scene import QUESTION, Paced, per_minute
+
+
+async def told(
+    paced: Paced, provider: Provider, run: Run | None = None, question: Request = QUESTION
+) -> GatewayError | None:
+    """Return how one call ended, None if well."""
+    try:
+        await ask(paced.channel(provider, run), question)
+    except GatewayError as error:
+        return error
+    return None
+
+
+async def at_once(paced: Paced, provider: Provider, calls: int) -> list[GatewayError | None]:
+    """Return how so many calls ended that were made at the same moment."""
+    ends: list[GatewayError | None] = [None] * calls
+
+    async def one(place: int) -> None:
+        ends[place] = await told(paced, provider)
+
+    async with task_group() as group:
+        for place in range(calls):
+            group.start_soon(one, place)
+    return ends
+
+
+async def test_what_fits_goes_at_once() -> None:
+    paced, provider = Paced((per_minute("requests", 5),)), Provider()
+    await paced.store.define(paced.account.pool, [per_minute("requests", 5)])
+    began = anyio.current_time()
+
+    await at_once(paced, provider, 5)
+
+    assert provider.began == [began] * 5
+    assert not [fact for fact in paced.facts if isinstance(fact, CallHeld)]
+
+
+async def test_what_does_not_fit_is_held_until_it_does_and_no_longer() -> None:
+    paced, provider = Paced((per_minute("requests", 6),)), Provider()
+    await paced.store.define(paced.account.pool, [per_minute("requests", 6)])
+    began = anyio.current_time()
+
+    ends = await at_once(paced, provider, 8)
+
+    assert ends == [None] * 8
+    assert [at - began for at in provider.began] == pytest.approx([0] * 6 + [10, 20], abs=0.01)
+    held = [fact for fact in paced.facts if isinstance(fact, CallHeld)]
+    assert [(fact.reason, fact.outcome) for fact in held] == [("requests", "resumed")] * 2
+    assert sorted(fact.seconds for fact in held) == pytest.approx([10, 20], abs=0.01)
+
+
+async def test_a_store_that_knows_no_windows_is_told_of_them() -> None:
+    paced, provider = Paced((per_minute("requests", 100),)), Provider()
+
+    assert await told(paced, provider) is None
+
+    state = await paced.store.peek(paced.account.pool)
+    assert [window.name for window in state.windows] == ["*:requests:60"]
+    assert state.leases == 0
+
+
+async def test_what_would_wait_too_long_is_given_back_with_its_time() -> None:
+    paced, provider = Paced((per_minute("requests", 1),)), Provider()
+    await told(paced, provider)
+    run = paced.run(patience=Patience(30))
+
+    error = await told(paced, provider, run)
+
+    assert isinstance(error, HeldBack)
+    assert error.retry_after == pytest.approx(59, abs=1.1)
+    assert len(provider.began) == 1
+    assert (await paced.store.peek(paced.account.pool)).queued == 0
+
+
+async def test_who_wants_no_waiting_is_told_at_once() -> None:
+    paced, provider = Paced((per_minute("requests", 1),)), Provider()
+    await told(paced, provider)
+    began = anyio.current_time()
+
+    error = await told(paced, provider, paced.run(patience=Patience(300, on_limit="reject")))
+
+    assert isinstance(error, HeldBack)
+    assert anyio.current_time() == began
+
+
+async def test_a_client_that_leaves_leaves_the_line() -> None:
+    paced, provider = Paced((per_minute("requests", 1),)), Provider()
+    await told(paced, provider)
+
+    with anyio.move_on_after(5):
+        await told(paced, provider)
+
+    state = await paced.store.peek(paced.account.pool)
+    assert (state.queued, state.leases, len(provider.began)) == (0, 0, 1)
+    assert [f.outcome for f in paced.facts if isinstance(f, CallHeld)] == ["left"]
+
+
+async def test_a_call_larger_than_the_window_is_told_so_and_not_held() -> None:
+    paced, provider = Paced((per_minute("input_tokens", 1),)), Provider()
+    began = anyio.current_time()
+
+    error = await told(
+        paced, provider, question=replace(QUESTION, messages=(said("user", "w " * 90),))
+    )
+
+    assert isinstance(error, OverLimit)
+    assert anyio.current_time() == began
+    assert not provider.began
+
+
+async def test_a_bound_larger_than_the_window_waits_for_all_of_it() -> None:
+    paced, provider = Paced((per_minute("tokens", 200),)), Provider()
+
+    assert await told(paced, provider) is None
+    assert await told(paced, provider) is None
+
+
+async def test_what_was_not_used_comes_back() -> None:
+    paced = Paced((per_minute("tokens", 100_000),))
+    await paced.store.define(paced.account.pool, [per_minute("tokens", 100_000)])
+    provider = Provider(Answer(usage=Usage(300, 200), takes_s=0))
+
+    await told(paced, provider)
+
+    (window,) = (await paced.store.peek(paced.account.pool)).windows
+    assert window.level == pytest.approx(99_500, abs=1)
+    assert window.held == 0
+
+
+def left(requests: int) -> Answer:
+    """Return an answer after which so many of sixty requests are left."""
+    told = {"limit": 60, "remaining": requests, "reset": f"{60 - requests}s"}
+    headers = {f"x-ratelimit-{what}-requests": str(value) for what, value in told.items()}
+    return Answer(headers, takes_s=0)
+
+
+async def test_headers_make_the_windows_of_an_account_that_stated_none() -> None:
+    paced, provider = Paced(vendor="openai"), Provider(left(1), left(0), left(0))
+    began = anyio.current_time()
+
+    for _ in range(3):
+        await told(paced, provider)
+
+    assert [at - began for at in provider.began] == pytest.approx([0, 0, 1], abs=0.05)
+
+
+async def test_the_first_call_to_an_account_that_tells_goes_alone() -> None:
+    paced, provider = Paced(vendor="openai"), Provider(Answer(begins_s=0.5))
+    began = anyio.current_time()
+
+    await at_once(paced, provider, 3)
+
+    assert [at - began for at in provider.began] == pytest.approx([0, 0.5, 0.5])
+
+
+async def test_a_first_call_that_is_slow_holds_the_others_for_two_seconds() -> None:
+    paced, provider = Paced(vendor="openai"), Provider(Answer(begins_s=30))
+    began = anyio.current_time()
+
+    await at_once(paced, provider, 3)
+
+    assert [at - began for at in provider.began] == pytest.approx([0, 2, 2])
+
+
+@pytest.mark.parametrize("declared", [(), (per_minute("requests", 1000),)])
+async def test_after_a_429_nobody_goes_before_its_time(declared: tuple[WindowSpec, ...]) -> None:
+    paced = Paced(declared)
+    provider = Provider(refusal(7), Answer(takes_s=0))
+    began = anyio.current_time()
+
+    assert isinstance(await told(paced, provider), UpstreamFailed)
+    ends = await at_once(paced, provider, 3)
+
+    assert ends == [None] * 3
+    assert all(at - began >= 7 for at in provider.began[1:])
+    assert all(at - began < 9 for at in provider.began[1:])
+    hits = [fact.expected for fact in paced.facts if isinstance(fact, LimitHit)]
+    assert hits == [not declared]
+
+
+async def test_a_longer_pause_extends_a_shorter_one_and_no_shorter_one_ends_it() -> None:
+    paced = Paced()
+    provider = Provider(refusal(10), refusal(1), Answer(takes_s=0))
+    began = anyio.current_time()
+
+    await at_once(paced, provider, 2)
+    assert await told(paced, provider) is None
+
+    assert provider.began[2] - began >= 10
+
+
+class _Slow(Conformal):
+    def latency(self, call: SubCall) -> Latency:
+        return Latency(5, 1, 4, 0.5)
+
+
+async def test_a_deadline_that_the_answer_cannot_keep_is_told_before_it_is_paid() -> None:
+    paced, provider = Paced(), Provider()
+    paced.pacer.predictor = _Slow()
+
+    error = await told(paced, provider, paced.run(patience=Patience(300, deadline_s=3)))
+
+    assert isinstance(error, DeadlinePassed)
+    assert not provider.began
+
+
+async def test_a_model_that_is_down_is_not_asked_until_it_may_be_up() -> None:
+    paced, provider = Paced(), Provider(*[failure()] * 5, Answer(takes_s=0))
+    for _ in range(5):
+        await told(paced, provider)
+
+    error = await told(paced, provider)
+    assert isinstance(error, UpstreamFailed)
+    assert error.kind == "overloaded"
+    assert error.retry_after == pytest.approx(10)
+    assert len(provider.began) == 5
+    await anyio.sleep(10)
+
+    assert await told(paced, provider) is None
+
+
+async def test_of_all_who_wait_for_a_model_that_was_down_one_goes_first() -> None:
+    paced, provider = Paced(), Provider(*[failure()] * 5, Answer(begins_s=1))
+    for _ in range(5):
+        await told(paced, provider)
+    await anyio.sleep(10)
+
+    ends = await at_once(paced, provider, 4)
+
+    assert [end is None for end in ends].count(True) == 1
+    assert len(provider.began) == 6
+
+
+async def test_observing_holds_nothing_and_tells_what_would_have_been() -> None:
+    paced = Paced((per_minute("requests", 1),), policy=PacingPolicy("observe"))
+    provider = Provider(Answer(takes_s=0))
+    began = anyio.current_time()
+
+    ends = [await told(paced, provider) for _ in range(3)]
+
+    assert ends == [None] * 3
+    assert provider.began == [began] * 3
+    held = [fact for fact in paced.facts if isinstance(fact, CallHeld)]
+    assert [fact.outcome for fact in held] == ["observed"] * 2
+    assert held[0].seconds == pytest.approx(60, abs=0.1)
+
+
+async def test_every_call_leaves_nothing_behind_however_it_ends() -> None:
+    paced = Paced((per_minute("requests", 1000), per_minute("tokens", 10**7)))
+    kinds = ["server", "timeout", "transport", "rejected", "overloaded", "context_overflow"]
+    provider = Provider(*(failure(kind) for kind in kinds), refusal(0.01), Answer())
+
+    for _ in range(8):
+        await told(paced, provider)
+        await anyio.sleep(400)
+    with anyio.move_on_after(0.5):
+        await told(paced, provider)
+
+    state = await paced.store.peek(paced.account.pool)
+    assert (state.leases, state.queued, [w.held for w in state.windows]) == (0, 0, [0, 0])
+    assert len([f for f in paced.facts if isinstance(f, CallFinished)]) == 9
