@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import structlog
@@ -20,9 +20,11 @@ from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import KeyConfig
 from gateway.metering.caps import Caps
 from gateway.metering.meters.log import log_requests
+from gateway.metering.meters.pacing import PacingMeter
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.rows import RecentRows
 from gateway.metering.spool import Spool
+from gateway.pacing.keeper import Keeper
 from gateway.pacing.pacer import Pacer, PacingPolicy
 from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
@@ -46,6 +48,7 @@ from gateway.upstream.transport import Transport
 from pricing.price import PICO, Price, per_million
 from router_service.engine import Engine
 from techniques import catalog
+from techniques.core.groups import task_group
 from techniques.core.registry import Card, load
 from techniques.core.task import Sandbox, Uncalibrated
 
@@ -88,12 +91,21 @@ async def running(
         catalogue = Catalogue(_model(row, config, upstreams) for row in config.models)
         registry = CollectorRegistry()
         rows = RecentRows()
-        spool = Spool((PrometheusMeter(registry, catalogue.labels()), rows, log_requests))
+        pacing = _pacing_meter(registry, config)
+        meter = PrometheusMeter(registry, catalogue.labels())
+        spool = Spool((meter, pacing, rows, log_requests))
         stack.callback(spool.drain)
+        pacer = _pacer(config)
+        if pacer is not None:
+            keeper = Keeper(pacer, accounts.values(), pacing.look)
+            group = await stack.enter_async_context(task_group())
+            stack.callback(group.cancel_scope.cancel)
+            group.start_soon(keeper.serve)
         front = Front(
             door=_door(config, secrets),
-            pipeline=_pipeline(
-                config, catalogue, cards, await _sandbox(config.reliability.sandbox)
+            pipeline=replace(
+                _pipeline(config, catalogue, cards, await _sandbox(config.reliability.sandbox)),
+                pacer=pacer,
             ),
             meters=(spool,),
             max_body=config.server.max_body,
@@ -240,10 +252,21 @@ def _pipeline(
             upstream.max_wait_s,
             paced=config.pacing.mode == "on",
         ),
-        pacer=_pacer(config),
         sandbox=sandbox,
         calibration=measured(stated.calibration) if stated.calibration else Uncalibrated(),
     )
+
+
+def _pacing_meter(registry: CollectorRegistry, config: Config) -> PacingMeter:
+    models = [
+        (row.name, provider) for row in config.models for provider in (row.provider, *row.accounts)
+    ]
+    shown = {
+        (provider, row.model or row.name): row.name
+        for row in config.models
+        for provider in (row.provider, *row.accounts)
+    }
+    return PacingMeter(registry, models, shown)
 
 
 def _pacer(config: Config) -> Pacer | None:

@@ -76,6 +76,24 @@ class LimitHit:
 
 
 @dataclass(frozen=True, slots=True)
+class NeedMet:
+    """How many tokens were held for a sub-call, and how many it used; ``missed``: it wrote more."""
+
+    model: str
+    held: int
+    used: int
+    missed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderUnread:
+    """An account sent a header about its limits that could not be read; its name is a known one."""
+
+    provider: str
+    header: str
+
+
+@dataclass(frozen=True, slots=True)
 class RequestBegun:
     """A client request has come; a ``RequestFinished`` follows."""
 
@@ -116,7 +134,15 @@ class RequestFinished(NamedTuple):
 
 
 Fact: TypeAlias = (
-    CallFinished | CallRetried | CallHeld | LimitHit | Warned | RequestBegun | RequestFinished
+    CallFinished
+    | CallRetried
+    | CallHeld
+    | LimitHit
+    | NeedMet
+    | HeaderUnread
+    | Warned
+    | RequestBegun
+    | RequestFinished
 )
 Meter: TypeAlias = Callable[[Fact], None]
 

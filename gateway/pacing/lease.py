@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -11,9 +11,10 @@ import anyio
 from gateway.admission.health import Health
 from gateway.admission.limits import read
 from gateway.admission.need.charge import charged
+from gateway.admission.need.value import Fit
 from gateway.admission.reading import NOTHING_TOLD, Told
 from gateway.clock import utc_now
-from gateway.metering.ledger import CallFinished, Ledger, LimitHit
+from gateway.metering.ledger import CallFinished, HeaderUnread, Ledger, LimitHit, NeedMet
 from gateway.pacing.asking import NONE, Asking
 from gateway.pacing.refusals import refused
 from gateway.stores.ledger import Amounts, LedgerStore, Settlement, WindowReading
@@ -32,29 +33,54 @@ class Watched(Protocol):
     characters: int
 
 
-class Learner(Protocol):
-    """Takes in what sub-calls used; see ``gateway.admission.need``."""
+class Keeping(Protocol):
+    """What a lease needs of whoever paces: the store, and to be told how it ended."""
 
-    def learn(self, asking: Asking, row: CallFinished) -> None:
-        """Take in how a sub-call ended."""
+    store: LedgerStore
+
+    def learn(self, asking: Asking, row: CallFinished) -> Fit | None:
+        """Take in how a sub-call ended; return how its need compares, where that is known."""
+        ...
+
+    def ended(self, asking: Asking) -> None:
+        """Note that a call has ended."""
         ...
 
 
 class Lease:
-    """A sub-call that was let through. It ends exactly once, however the call does."""
+    """A sub-call that was let through. It ends exactly once, however the call does.
 
-    __slots__ = ("_learner", "_ledger", "_probe", "_store", "_told", "asking", "call", "held")
+    ``call`` is what is under way, ``held`` the output tokens that are held for it, ``renewed`` when
+    it was last kept alive (a time of ``anyio.current_time``).
+    """
 
-    def __init__(
-        self, asking: Asking, store: LedgerStore, ledger: Ledger, learner: Learner
-    ) -> None:
+    __slots__ = (
+        "_keeping",
+        "_ledger",
+        "_store",
+        "_told",
+        "asking",
+        "call",
+        "held",
+        "renewed",
+    )
+
+    def __init__(self, asking: Asking, keeping: Keeping, ledger: Ledger) -> None:
         self.asking = asking
         self.call: Watched | None = None
         self.held = asking.need.output
-        self._store = store
+        self.renewed = 0.0
+        self._keeping = keeping
+        self._store = keeping.store
         self._ledger = ledger
-        self._learner = learner
         self._told = False
+
+    def pools(self) -> Iterator[str]:
+        """Yield the pools in which it holds something."""
+        if self.asking.needs:
+            yield self.asking.account.pool
+        if self.asking.own:
+            yield self.asking.purse
 
     def heard(self, head: Head | None, *, lasts: bool) -> None:
         """Take in the head of the answer, which has begun.
@@ -72,6 +98,7 @@ class Lease:
     def answered(self, row: CallFinished, head: Head | None) -> None:
         """End it: the answer came to an end, or nobody waits for more of it."""
         asking = self.asking
+        self._keeping.ended(asking)
         health = asking.account.health(asking.model)
         match row.outcome:
             case "ok":
@@ -80,7 +107,9 @@ class Lease:
                 health.withdraw()
             case _:
                 health.failed(anyio.current_time())
-        self._learner.learn(asking, row)
+        fit = self._keeping.learn(asking, row)
+        if fit is not None:
+            self._ledger.record(NeedMet(asking.label, fit.held, fit.used, fit.output_missed))
         readings = () if self._told else self._readings(self._read(head))
         self._settle(row, self._charged(row), readings)
 
@@ -88,6 +117,7 @@ class Lease:
         self, error: BaseException, row: CallFinished | None, head: Head | None
     ) -> None:
         """End it: nothing of an answer came."""
+        self._keeping.ended(self.asking)
         if row is None or isinstance(error, RequestRejected):
             self.cancel()
         elif isinstance(error, UpstreamFailed):
@@ -146,13 +176,16 @@ class Lease:
             account.has_failed()
             return None
         account.has_answered()
-        return read(
+        told = read(
             account.vendor,
             head.headers,
             status=head.status,
             now=utc_now().timestamp(),
             body=head.body,
         )
+        for header in told.unparsed:
+            self._ledger.record(HeaderUnread(account.name, header))
+        return told
 
     def _readings(self, told: Told | None) -> Sequence[WindowReading]:
         if told is None or not told.readings:

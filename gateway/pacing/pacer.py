@@ -8,9 +8,10 @@ from typing import Final, Literal, TypeAlias
 import anyio
 
 from gateway.admission.need.conformal import Predictor
-from gateway.admission.need.value import Timing
-from gateway.metering.ledger import CallFinished
+from gateway.admission.need.value import Fit, Timing
+from gateway.metering.ledger import CallFinished, Ledger
 from gateway.pacing.asking import Asking
+from gateway.pacing.lease import Lease
 from gateway.pacing.purse import Purse, Spent
 from gateway.policy.keys import Caller
 from gateway.stores.ledger import LedgerStore
@@ -54,6 +55,7 @@ class Pacer:
         self.observes = self._policy.mode == "observe"
         self._spent = spent
         self._purses: dict[int, tuple[Caller, Purse]] = {}
+        self.live: dict[str, Lease] = {}
 
     def surface_s(self, *, streamed: bool) -> float:
         """Return how long a call may be held, as far as its surface is concerned."""
@@ -84,10 +86,22 @@ class Pacer:
         with anyio.move_on_after(_FIRST_S):
             await account.asked.wait()
 
-    def learn(self, asking: Asking, row: CallFinished) -> None:
-        """Take in how a sub-call ended."""
+    def lease(self, asking: Asking, ledger: Ledger) -> Lease:
+        """Return the lease of a call that was let through; it is kept alive until it ends."""
+        lease = Lease(asking, self, ledger)
+        if asking.needs or asking.own:
+            lease.renewed = anyio.current_time()
+            self.live[asking.lease] = lease
+        return lease
+
+    def ended(self, asking: Asking) -> None:
+        """Note that a call has ended."""
+        self.live.pop(asking.lease, None)
+
+    def learn(self, asking: Asking, row: CallFinished) -> Fit | None:
+        """Take in how a sub-call ended; return how its need compares, where that is known."""
         asking.account.recent.add(anyio.current_time(), row.usage.total_tokens)
         if row.outcome != "ok" or row.estimated:
-            return
+            return None
         timing = None if row.first_s is None else Timing(row.first_s, row.seconds)
-        self.predictor.record(asking.call, asking.need, row.usage, timing)
+        return self.predictor.record(asking.call, asking.need, row.usage, timing)

@@ -92,7 +92,7 @@ class Run:
         except BaseException:
             self._withdraw(asking)
             raise
-        return Lease(asking, self._pacer.store, self._ledger, self._pacer)
+        return self._pacer.lease(asking, self._ledger)
 
     @property
     def is_free(self) -> bool:

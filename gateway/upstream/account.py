@@ -14,7 +14,7 @@ from gateway.admission.limits import VENDORS, Vendor
 from gateway.admission.need.charge import Charge, ChargeRule
 from gateway.admission.reading import Dimension
 from gateway.admission.recent import Recent
-from gateway.stores.ledger import WindowReading, WindowSpec
+from gateway.stores.ledger import WindowReading, WindowSpec, WindowState
 
 WHOLE: Final = "*"
 """In a window's name: of all models of the account."""
@@ -140,6 +140,13 @@ class Account:
             self.add(WindowSpec(reading.name, reading.kind, int(limit), reading.period_ms))
             if known is None and reading.remaining is not None:
                 self._fresh[reading.name] = int(reading.remaining)
+
+    def learn_of(self, windows: Iterable[WindowState]) -> None:
+        """Remember the windows that the ledger has, whoever made them."""
+        for state in windows:
+            if state.name not in self._windows:
+                period_ms = int(1000 * float(state.name.rpartition(":")[2]) * self.minute_s / 60)
+                self.add(WindowSpec(state.name, state.kind, state.cap, period_ms))
 
     def add(self, spec: WindowSpec) -> None:
         """Remember one window."""

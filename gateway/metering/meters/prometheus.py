@@ -26,7 +26,9 @@ from gateway.metering.ledger import (
     CallHeld,
     CallRetried,
     Fact,
+    HeaderUnread,
     LimitHit,
+    NeedMet,
     RequestBegun,
     RequestFinished,
 )
@@ -240,7 +242,7 @@ class PrometheusMeter:
                 self._add(1, self._warnings, fact.code)
             case CallRetried():
                 self._add(1, self._retries, fact.kind, "model" if fact.moved else "attempt")
-            case CallHeld() | LimitHit():
+            case CallHeld() | LimitHit() | NeedMet() | HeaderUnread():
                 pass  # see ``gateway.metering.meters.pacing``
 
     def _add(self, amount: float, metric: Counter | Gauge, *labels: str) -> None:

@@ -1,0 +1,150 @@
+"""Prometheus metrics of pacing: what was held and for how long, and how the accounts stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from gateway.metering.ledger import CallHeld, Fact, HeaderUnread, LimitHit, NeedMet
+from gateway.stores.ledger import PoolState
+
+_SECONDS: Final = (0.1, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300)
+_RATIO: Final = (0.5, 0.8, 1, 1.1, 1.25, 1.6, 2, 3, 5, 10)
+_CALL: Final = ("model", "provider")
+
+
+class PacingMeter:
+    """Turns facts, and the pools that are looked at, into metrics of *registry*.
+
+    *models* are the configuration's names of models with the provider of each: only these are
+    labels. *shown* are the names by which providers know them, with ours: windows of others are
+    not shown.
+    """
+
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        models: Iterable[tuple[str, str]],
+        shown: dict[tuple[str, str], str],
+    ) -> None:
+        self._shown = shown
+        self._declare_calls(registry)
+        self._declare_pools(registry)
+        for model, provider in models:  # a rate needs the zero before the first
+            for counter in (self._resumes, self._suspensions, self._avoided):
+                counter.labels(model, provider)
+            for expected in ("true", "false"):
+                self._hits.labels(model, provider, expected)
+
+    def _declare_calls(self, registry: CollectorRegistry) -> None:
+        self._pauses = Counter(
+            "lockgate_pauses",
+            "Calls that were held before a rate limit would have refused them.",
+            (*_CALL, "reason", "outcome"),
+            registry=registry,
+        )
+        self._pause_seconds = Histogram(
+            "lockgate_pause_seconds",
+            "How long calls were held.",
+            (*_CALL, "reason"),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._resumes = Counter(
+            "lockgate_resumes", "Held calls that went on.", _CALL, registry=registry
+        )
+        self._suspensions = Counter(
+            "lockgate_suspensions",
+            "Held calls that were put away to be resumed by a later request.",
+            _CALL,
+            registry=registry,
+        )
+        self._hits = Counter(
+            "lockgate_upstream_429",
+            "Calls that a provider refused by a rate limit; expected where none was known.",
+            (*_CALL, "expected"),
+            registry=registry,
+        )
+        self._avoided = Counter(
+            "lockgate_429_avoided",
+            "Calls that would have been refused, had they been sent when they came.",
+            _CALL,
+            registry=registry,
+        )
+        self._need = Histogram(
+            "lockgate_need_ratio",
+            "Tokens held for each token used.",
+            ("model",),
+            buckets=_RATIO,
+            registry=registry,
+        )
+        self._misses = Counter(
+            "lockgate_need_misses",
+            "Calls that wrote more than was held for them.",
+            ("model",),
+            registry=registry,
+        )
+        self._unread = Counter(
+            "lockgate_header_unparsed",
+            "Headers about limits that could not be read.",
+            ("provider", "header"),
+            registry=registry,
+        )
+
+    def _declare_pools(self, registry: CollectorRegistry) -> None:
+        def gauge(name: str, about: str, labels: tuple[str, ...]) -> Gauge:
+            return Gauge(
+                f"lockgate_{name}", about, labels, registry=registry, multiprocess_mode="livemax"
+            )
+
+        self._remaining = gauge(
+            "window_remaining_ratio",
+            "What is left of a window, as a part of all of it.",
+            ("provider", "model", "dimension", "period"),
+        )
+        self._queued = gauge("queue_depth", "Calls that wait for an account.", ("provider",))
+        self._leases = gauge("leases", "Calls that hold something of an account.", ("provider",))
+        self._orphans = gauge(
+            "orphan_leases", "Leases whose holder was lost after it had sent.", ("provider",)
+        )
+
+    def __call__(self, facts: Sequence[Fact]) -> None:
+        """Count *facts*."""
+        for fact in facts:
+            match fact:
+                case CallHeld():
+                    self._held(fact)
+                case LimitHit():
+                    expected = "true" if fact.expected else "false"
+                    self._hits.labels(fact.model, fact.provider, expected).inc()
+                case NeedMet():
+                    if fact.used:
+                        self._need.labels(fact.model).observe(fact.held / fact.used)
+                    if fact.missed:
+                        self._misses.labels(fact.model).inc()
+                case HeaderUnread():
+                    self._unread.labels(fact.provider, fact.header).inc()
+                case _:
+                    pass
+
+    def _held(self, fact: CallHeld) -> None:
+        call = (fact.model, fact.provider)
+        self._pauses.labels(*call, fact.reason, fact.outcome).inc()
+        self._pause_seconds.labels(*call, fact.reason).observe(fact.seconds)
+        self._avoided.labels(*call).inc()
+        if fact.outcome == "resumed":
+            self._resumes.labels(*call).inc()
+
+    def look(self, provider: str, state: PoolState) -> None:
+        """Show how the pool of the account *provider* stands."""
+        self._queued.labels(provider).set(state.queued)
+        self._leases.labels(provider).set(state.leases)
+        self._orphans.labels(provider).set(state.orphans)
+        for window in state.windows:
+            model, dimension, period = window.name.rsplit(":", 2)
+            label = "*" if model == "*" else self._shown.get((provider, model))
+            if label is not None and window.cap > 0:
+                ratio = max(window.level, 0.0) / window.cap
+                self._remaining.labels(provider, label, dimension, period).set(ratio)
