@@ -174,6 +174,10 @@ def _model(row: ModelConfig, config: Config, upstreams: _Upstreams) -> Model:
         simulated=account.simulated is not None,
         account=upstreams.accounts[row.provider],
         max_output=row.max_output,
+        others=tuple(
+            _model(row.model_copy(update={"provider": name, "accounts": ()}), config, upstreams)
+            for name in row.accounts
+        ),
     )
 
 
@@ -274,7 +278,9 @@ def _pacer(config: Config) -> Pacer | None:
     if stated.mode == "off":
         return None
     limits = QueueLimits(stated.queue.depth, stated.queue.depth_per_key)
-    policy = PacingPolicy(stated.mode, stated.patience.stream_s, stated.patience.json_s)
+    policy = PacingPolicy(
+        stated.mode, stated.patience.stream_s, stated.patience.json_s, stated.move_after_s
+    )
     return Pacer(MemoryLedger(limits=limits), Conformal(), policy)
 
 

@@ -15,14 +15,20 @@ from techniques.core.request import Request
 
 
 class AdmittedChannel:
-    """A channel whose calls begin when *run* lets them through."""
+    """A channel whose calls begin when *run* lets them through.
 
-    __slots__ = ("inner", "model", "run")
+    With *moves* a call that would be held for long is given back at once: it can go elsewhere.
+    """
 
-    def __init__(self, inner: MeteredChannel, model: Model, run: Run) -> None:
+    __slots__ = ("inner", "model", "moves", "run")
+
+    def __init__(
+        self, inner: MeteredChannel, model: Model, run: Run, *, moves: bool = False
+    ) -> None:
         self.inner = inner
         self.model = model
         self.run = run
+        self.moves = moves
 
     def open(self, request: Request) -> EventStream:
         """Send *request* once it may be sent; entering raises what ``Run.admit`` does."""
@@ -43,7 +49,9 @@ class _Admitted:
 
     async def __aenter__(self) -> AsyncIterator[Event]:
         channel = self._channel
-        self._lease = lease = await channel.run.admit(channel.model, self._request)
+        self._lease = lease = await channel.run.admit(
+            channel.model, self._request, moves=channel.moves
+        )
         self._call = call = channel.inner.open(self._request)
         try:
             events = await call.__aenter__()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TypeAlias
 
 from techniques.core.channel import Member
-from techniques.core.errors import CapReached, UpstreamFailed
+from techniques.core.errors import CapReached, HeldBack, UpstreamFailed
 from techniques.core.events import Event
 from techniques.core.request import Request
+
+Order: TypeAlias = Callable[[Request], Awaitable[Sequence[int]]]
 
 _CALLERS_OWN = "rejected"
 """The kind of failure that another model would not mend."""
@@ -18,15 +21,22 @@ class FallbackChannel:
     """Tries *members* in order, as long as nothing of an answer has been passed on.
 
     *moved* is told of each failure that was answered by going on, with the member asked next.
+    *order* gives the places of the members in the order in which they are to be tried for a
+    request. *patient* are the same members, willing to be held for longer: where no member would
+    take a request at once, the one that can take it soonest is asked again.
     """
 
     def __init__(
         self,
         members: Sequence[Member],
         moved: Callable[[UpstreamFailed, Member], None],
+        order: Order | None = None,
+        patient: Sequence[Member] = (),
     ) -> None:
         self._members = members
         self._moved = moved
+        self._order = order
+        self._patient = patient
 
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncGenerator[AsyncIterator[Event], None]:
@@ -36,13 +46,15 @@ class FallbackChannel:
 
     async def _entered(self, stack: AsyncExitStack, request: Request) -> AsyncIterator[Event]:
         failure: UpstreamFailed | None = None
-        for member in self._members:
+        held = False
+        for member in await self._ordered(self._members, request):
             try:
                 events = await stack.enter_async_context(member.open(request))
             except UpstreamFailed as error:
                 self._told(failure, member)
                 if error.kind == _CALLERS_OWN:
                     raise
+                held = held or isinstance(error, HeldBack)
                 failure = error
             except CapReached:
                 if failure is None:
@@ -52,7 +64,15 @@ class FallbackChannel:
                 self._told(failure, member)
                 return events
         assert failure is not None, "there is a member"
+        if held and self._patient:
+            soonest = (await self._ordered(self._patient, request))[0]
+            return await stack.enter_async_context(soonest.open(request))
         raise failure
+
+    async def _ordered(self, members: Sequence[Member], request: Request) -> Sequence[Member]:
+        if self._order is None:
+            return members
+        return [members[place] for place in await self._order(request)]
 
     def _told(self, failure: UpstreamFailed | None, member: Member) -> None:
         if failure is not None:

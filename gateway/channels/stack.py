@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random  # noqa: TID251 - the type; the dice come from the wiring
@@ -44,10 +45,15 @@ class Stack:
 
     def to(self, models: tuple[Model, ...]) -> Channel:
         """Return the channel to the first of *models*, with the others to fall back on."""
+        models = tuple(one for model in models for one in (model, *model.others))
         if len(models) == 1:
             return self._to_one(models[0])
-        members = [_named(one.target.shown, one, self._to_one(one)) for one in models]
-        return FallbackChannel(members, self._moved)
+        moved = partial(self._moved, models[0].target.shown)
+        patient = [_named(one.target.shown, one, self._to_one(one)) for one in models]
+        if self.paced is None:
+            return FallbackChannel(patient, moved)
+        moving = [_named(one.target.shown, one, self._to_one(one, moves=True)) for one in models]
+        return FallbackChannel(moving, moved, partial(self._order, models), patient)
 
     def member(self, name: str, models: tuple[Model, ...], beside: Model | None = None) -> Member:
         """Return the first of *models* as a technique sees it, under the id *name*.
@@ -59,14 +65,14 @@ class Stack:
             channel = TimedChannel(channel, self.deadline)
         return _named(name, models[0], channel, beside)
 
-    def _to_one(self, model: Model) -> Channel:
+    def _to_one(self, model: Model, *, moves: bool = False) -> Channel:
         # Innermost first.
         # each attempt is a row of its own, with its own price
         metered = MeteredChannel(model.channel, model.target, model.price, self.ledger)
         channel: Channel = metered
         # an attempt that was not admitted is no row
         if self.paced is not None:
-            channel = AdmittedChannel(metered, model, self.paced)
+            channel = AdmittedChannel(metered, model, self.paced, moves=moves)
         # an attempt counts as a call of the run
         if self.allowance is not None:
             channel = CappedChannel(channel, self.allowance, partial(self._expected, model))
@@ -95,12 +101,23 @@ class Stack:
         ]
         return estimate.cost_like(request, model.price, answers)
 
+    async def _order(self, models: tuple[Model, ...], request: Request) -> Sequence[int]:
+        """Return the order in which *models* are to be tried; a client hears of another model."""
+        assert self.paced is not None
+        places = await self.paced.order(models, request)
+        first = models[places[0]]
+        if first.name != models[0].name:
+            self.ledger.record(CallRetried("rate_limited", moved=True))
+            self.ledger.record(Warned("fallback", first.target.shown))
+        return places
+
     def _retried(self, error: UpstreamFailed) -> None:
         self.ledger.record(CallRetried(error.kind))
 
-    def _moved(self, error: UpstreamFailed, onward: Member) -> None:
+    def _moved(self, first: str, error: UpstreamFailed, onward: Member) -> None:
         self.ledger.record(CallRetried(error.kind, moved=True))
-        self.ledger.record(Warned("fallback", onward.id))
+        if onward.name != first:  # another account of the same model is nothing to warn of
+            self.ledger.record(Warned("fallback", onward.id))
 
 
 def _named(name: str, model: Model, channel: Channel, beside: Model | None = None) -> Member:

@@ -166,6 +166,7 @@ class Lease:
 
     def _hit(self) -> None:
         asking = self.asking
+        asking.account.has_tightened()
         hit = LimitHit(asking.label, asking.account.name, expected=not asking.needs)
         self._ledger.record(hit)
 

@@ -12,6 +12,7 @@ from gateway.admission.need.value import Fit, Timing
 from gateway.metering.ledger import CallFinished, Ledger
 from gateway.pacing.asking import Asking
 from gateway.pacing.lease import Lease
+from gateway.pacing.moving import Mover
 from gateway.pacing.purse import Purse, Spent
 from gateway.policy.keys import Caller
 from gateway.stores.ledger import LedgerStore
@@ -24,11 +25,15 @@ _MOST_PURSES: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class PacingPolicy:
-    """How long calls are held at most, in seconds; with ``observe`` none is."""
+    """How long calls are held at most, in seconds; with ``observe`` none is.
+
+    A call that would be held for more than ``move_after_s`` moves where it can go sooner.
+    """
 
     mode: Mode = "on"
     stream_s: float = 300.0
     json_s: float = 55.0
+    move_after_s: float = 2.0
 
 
 async def _nothing(_budget: object) -> int:
@@ -56,6 +61,8 @@ class Pacer:
         self._spent = spent
         self._purses: dict[int, tuple[Caller, Purse]] = {}
         self.live: dict[str, Lease] = {}
+        self.move_after_s = self._policy.move_after_s
+        self.mover = Mover(self, self.move_after_s)
 
     def surface_s(self, *, streamed: bool) -> float:
         """Return how long a call may be held, as far as its surface is concerned."""

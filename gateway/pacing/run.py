@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -72,8 +72,10 @@ class Run:
         self._tag: float | None = None
         self._taken = not purse.for_request()
 
-    async def admit(self, model: Model, request: Request) -> Lease:
+    async def admit(self, model: Model, request: Request, *, moves: bool = False) -> Lease:
         """Return the lease of one sub-call once it may be sent.
+
+        With *moves* one that would be held for long is given back at once.
 
         Raises:
             HeldBack: It would have to wait longer than it may.
@@ -88,11 +90,16 @@ class Run:
         self._must_end_in_time(asking)
         errors.must_be_up(asking)
         try:
-            asking = await self._let_through(asking)
+            asking = await self._let_through(asking, moves=moves)
         except BaseException:
             self._withdraw(asking)
             raise
         return self._pacer.lease(asking, self._ledger)
+
+    async def order(self, models: Sequence[Model], request: Request) -> Sequence[int]:
+        """Return the places of *models* in the order in which they are to be tried."""
+        found = traits(request)
+        return await self._pacer.mover.order(models, found.text_bytes // 4 + (found.stated or 0))
 
     @property
     def is_free(self) -> bool:
@@ -151,7 +158,7 @@ class Run:
     def _waited_s(self) -> float:
         return anyio.current_time() - self._standing.came
 
-    async def _let_through(self, asking: Asking) -> Asking:
+    async def _let_through(self, asking: Asking, *, moves: bool) -> Asking:
         """Return *asking* as it was let through; what it holds may be less than it needs."""
         await self._pacer.first(asking.account)
         own, theirs = await self._asked(asking)
@@ -160,10 +167,14 @@ class Run:
             own, _ = await self._asked(asking)
         errors.must_be_granted(own)
         self._taken = True
+        if isinstance(theirs, Waiting):
+            asking.account.has_tightened()
         if isinstance(theirs, Waiting) and self._pacer.observes:
             self._note(asking, theirs, (theirs.eta_ms or 0) / 1000, "observed")
             return replace(asking, needs=NONE)
         if isinstance(theirs, Waiting):
+            if moves and (theirs.eta_ms or 0) > 1000 * self._pacer.move_after_s:
+                raise errors.given_back(asking, theirs, GiveBack("asked"))
             theirs = await self._held(asking, theirs)
             self._pacer.store.dispatch(asking.account.pool, (asking.lease,))
         errors.must_fit(asking, theirs)

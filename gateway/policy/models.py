@@ -18,7 +18,8 @@ class Model:
 
     Its target's name may end in ``*``: the model then serves every name that begins so, under the
     name asked for; ``called`` gives its target under that name, None: the same but for it.
-    ``account`` is where it is served, ``max_output`` how many tokens it writes at most.
+    ``account`` is where it is served, ``max_output`` how many tokens it writes at most,
+    ``others`` the same model at further accounts.
     """
 
     channel: HttpChannel
@@ -28,6 +29,7 @@ class Model:
     simulated: bool = False
     account: Account = field(default_factory=unlimited)
     max_output: int | None = None
+    others: tuple[Model, ...] = ()
     called: Callable[[str], Target] | None = None
 
     @property
@@ -43,7 +45,8 @@ class Model:
     def under(self, name: str) -> Model:
         """Return this model as it serves *name*."""
         target = self.called(name) if self.called else replace(self.target, model=name)
-        return replace(self, channel=replace(self.channel, target=target))
+        others = tuple(other.under(name) for other in self.others)
+        return replace(self, channel=replace(self.channel, target=target), others=others)
 
 
 class Catalogue:

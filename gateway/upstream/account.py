@@ -20,14 +20,16 @@ WHOLE: Final = "*"
 """In a window's name: of all models of the account."""
 _MOST_MODELS: Final = 1024
 _COLD: Final = 0.1
+_TIGHT_S: Final = 2.0
 
 
 class Account:
     """One credential at one provider: its pool in the ledger, its windows, and whether it is up.
 
     ``heard`` tells that an answer has come, so that what it tells of limits is known. ``asked`` is
-    set when the first call has been answered, None before there is one. ``single``: it serves one
-    model. ``minute_s`` is how long its minute is.
+    set when the first call has been answered, None before there is one. ``tight_until``: a call had
+    to wait, or was refused, a moment ago (a time of ``anyio.current_time``). ``single``: it serves
+    one model. ``minute_s`` is how long its minute is.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Account:
         self.minute_s = minute_s
         self.heard = False
         self.asked: anyio.Event | None = None
+        self.tight_until = 0.0
         self.recent = Recent()
         self._windows: dict[str, WindowSpec] = {spec.name: spec for spec in declared}
         self._fresh: dict[str, int] = {}
@@ -62,6 +65,10 @@ class Account:
         self.heard = True
         if self.asked is not None:
             self.asked.set()
+
+    def has_tightened(self) -> None:
+        """Note that a call has to wait, or was refused."""
+        self.tight_until = anyio.current_time() + _TIGHT_S
 
     def has_failed(self) -> None:
         """Note that no answer came: if it was to be the first, another is."""

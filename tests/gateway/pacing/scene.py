@@ -74,7 +74,7 @@ class Paced:
 
     def model(self, inner: Channel) -> Model:
         """Return the model whose calls go to *inner*."""
-        return Model(_Straight(inner), self.price, account=self.account)  # type: ignore[arg-type]
+        return Model(Straight(inner), self.price, account=self.account)  # type: ignore[arg-type]
 
     def channel(self, inner: Channel, run: Run | None = None) -> Channel:
         """Return the way to *inner* in *run*, or in a run of its own."""
@@ -82,7 +82,7 @@ class Paced:
 
 
 @dataclass(frozen=True)
-class _Straight:
+class Straight:
     """Stands in the place of an HTTP channel."""
 
     inner: Channel
