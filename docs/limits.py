@@ -13,6 +13,7 @@ _PERIODS: Final = {1: "second", 60: "minute", 3600: "hour", 86_400: "day", 2_592
 _REFILLS: Final = {"bucket": "continuously", "fixed": "at once", "unknown": "not said"}
 _CHARGES: Final[dict[Charge, str]] = {
     "reserve_max": "what it may produce",
+    "reserve_larger": "what it may produce, or its size if that is more",
     "actual": "what it produces",
     "unknown": "not known",
 }

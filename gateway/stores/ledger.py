@@ -38,7 +38,7 @@ class WindowSpec:
     cap: int
     period_ms: int = 0
     ends_in_ms: int = 0
-    level: int | None = None
+    level: float | None = None
     used: int = 0
     provisional: bool = False
 

@@ -55,12 +55,24 @@ def provisional(learned: Learned, model: str) -> WindowSpec:
 def _reading(row: Reading, model: str) -> WindowReading:
     return WindowReading(
         window(model, row.dimension, row.period_s, row.scope),
-        row.remaining,
+        _remaining(row),
         row.limit,
         _kind(row),
         0 if row.dimension == "concurrency" else 1000 * _seconds(row.period_s),
         None if row.reset_s is None else math.ceil(1000 * row.reset_s),
     )
+
+
+def _remaining(row: Reading) -> float | None:
+    """Return what is left.
+
+    Of a window that is used up, and of which nobody knows how it fills, it is so little that there
+    is one again just when it is reset.
+    """
+    used_up = row.remaining == 0 and row.refill == "unknown"
+    if not used_up or row.limit is None or row.reset_s is None:
+        return row.remaining
+    return 1 - row.limit / _seconds(row.period_s) * row.reset_s
 
 
 def _kind(row: Reading) -> Kind:

@@ -51,7 +51,7 @@ class Account:
         self.tight_until = 0.0
         self.recent = Recent()
         self._windows: dict[str, WindowSpec] = {spec.name: spec for spec in declared}
-        self._fresh: dict[str, int] = {}
+        self._fresh: dict[str, float] = {}
         self._charged: dict[str, tuple[tuple[str, Dimension], ...]] = {}
         self._health: OrderedDict[str, Health] = OrderedDict()
 
@@ -146,7 +146,7 @@ class Account:
                 continue
             self.add(WindowSpec(reading.name, reading.kind, int(limit), reading.period_ms))
             if known is None and reading.remaining is not None:
-                self._fresh[reading.name] = int(reading.remaining)
+                self._fresh[reading.name] = reading.remaining
 
     def learn_of(self, windows: Iterable[WindowState]) -> None:
         """Remember the windows that the ledger has, whoever made them."""
@@ -196,7 +196,7 @@ def _parts(name: str) -> tuple[str, Dimension, str]:
     return name, cast("Dimension", dimension), model
 
 
-def _cold(spec: WindowSpec, told: int | None, need: int) -> WindowSpec:
+def _cold(spec: WindowSpec, told: float | None, need: int) -> WindowSpec:
     if told is not None:
         return replace(spec, level=told)
     if spec.kind != "bucket":

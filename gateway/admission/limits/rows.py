@@ -12,8 +12,9 @@ HOUR: float = 3600
 DAY: float = 86_400
 MONTH: float = 30 * DAY
 
-Charge: TypeAlias = Literal["reserve_max", "actual", "unknown"]
-"""What a call is charged: all that it may produce, what it has produced, or nobody knows."""
+Charge: TypeAlias = Literal["reserve_max", "reserve_larger", "actual", "unknown"]
+"""What a call is charged: its input and all that it may produce; the larger of what it may produce
+and of its size; what it has produced; or nobody knows."""
 
 Extra: TypeAlias = Literal["unified", "ietf"]
 """Headers of a form of their own."""

@@ -61,7 +61,7 @@ _OPENAI: Final = Vendor(
         openai_like("tokens", "tokens_usage_based", MINUTE, "bucket"),
     ),
     marks=("openai-processing-ms",),
-    charge="reserve_max",
+    charge="reserve_larger",
     failed_counts=True,
     traps="A reset is when the bucket is full, not when the next call fits. The smaller tiers show "
     "a day of requests under the names of a minute: told by how slowly it fills.",

@@ -288,3 +288,37 @@ async def test_every_call_leaves_nothing_behind_however_it_ends() -> None:
     state = await paced.store.peek(paced.account.pool)
     assert (state.leases, state.queued, [w.held for w in state.windows]) == (0, 0, [0, 0])
     assert len([f for f in paced.facts if isinstance(f, CallFinished)]) == 9
+
+
+@pytest.mark.parametrize(
+    ("reset", "pause_s"),
+    [
+        ("1s", 1),
+        ("12ms", 0.012),
+        ("7.66s", 7.66),
+        ("2m59.56s", 179.56),
+        ("6m0s", 360),
+        ("1h30m", 5400),
+        ("30", 30),
+        ("0", 0),
+        ("-3", 0),
+        ("", 0),
+        ("soon", 0),
+    ],
+)
+async def test_a_used_up_window_of_an_unknown_host_is_waited_for_until_its_reset(
+    reset: str, pause_s: float
+) -> None:
+    headers = {"limit": "10", "remaining": "0", "reset": reset}
+    told_of = {f"x-ratelimit-{what}-requests": value for what, value in headers.items()}
+    paced, provider = Paced(vendor="generic"), Provider(Answer(told_of, takes_s=0), Answer())
+    began = anyio.current_time()
+
+    await told(paced, provider)
+    await told(paced, provider, paced.run(patience=Patience(10_000)))
+
+    pause = provider.began[1] - began
+    if pause_s or reset in {"0", "-3"}:
+        assert pause_s <= pause <= 1.1 * pause_s + 0.25
+    else:
+        assert pause <= 6
