@@ -23,7 +23,8 @@ from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Ledger
 from gateway.pacing.pacer import Pacer
-from gateway.pacing.run import Run, Standing
+from gateway.pacing.run import Run
+from gateway.pacing.standing import Standing
 from gateway.planning.choices import choices_of
 from gateway.planning.plan import BY_SLUG, Plan, Planner
 from gateway.policy.keys import Caller

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import anyio
@@ -11,57 +11,38 @@ import anyio
 from gateway.admission.need.charge import charge
 from gateway.admission.need.traits import traits
 from gateway.admission.need.value import SubCall
-from gateway.admission.verdict import GiveBack, Patience, verdict
+from gateway.admission.verdict import GiveBack, verdict
 from gateway.metering.ledger import CallHeld, Ledger
 from gateway.pacing import errors
+from gateway.pacing.asker import Asker
 from gateway.pacing.asking import NONE, Asking
 from gateway.pacing.lease import Lease
 from gateway.pacing.money import most_cost
 from gateway.pacing.pacer import Pacer
 from gateway.pacing.purse import Purse
+from gateway.pacing.standing import Standing
+from gateway.pacing.wave import Wave
 from gateway.policy.models import Model
 from gateway.stores.ledger import (
     Answer,
-    Ask,
-    Entry,
     Granted,
-    Place,
     Settlement,
     StoreLost,
     Unknown,
     Waiting,
-    WindowSpec,
 )
 from techniques.core.request import Request
 
 _LOOK_S: Final = 1.0
 """After which a waiting call looks for itself, should nobody have told it."""
-_TRIES: Final = 3
 _SURELY_ONE_TOKEN: Final = 6
 """Bytes of text that are a token at least."""
-_FREE: Final = Granted()
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Whose run it is and how it stands among others.
-
-    ``run`` is unique, ``use`` the technique, ``came`` a time of ``anyio.current_time``.
-    """
-
-    run: str
-    use: str
-    tenant: str
-    priority: int
-    weight: float
-    came: float
-    patience: Patience
 
 
 class Run:
     """Lets the sub-calls of one request through."""
 
-    __slots__ = ("_count", "_ledger", "_pacer", "_purse", "_standing", "_tag", "_taken")
+    __slots__ = ("_asker", "_count", "_ledger", "_pacer", "_purse", "_standing")
 
     def __init__(self, pacer: Pacer, standing: Standing, ledger: Ledger, purse: Purse) -> None:
         self._pacer = pacer
@@ -69,8 +50,7 @@ class Run:
         self._ledger = ledger
         self._purse = purse
         self._count = 0
-        self._tag: float | None = None
-        self._taken = not purse.for_request()
+        self._asker = Asker(pacer.store, standing, purse, observes=pacer.observes)
 
     async def admit(self, model: Model, request: Request, *, moves: bool = False) -> Lease:
         """Return the lease of one sub-call once it may be sent.
@@ -108,12 +88,8 @@ class Run:
 
     def close(self) -> None:
         """Give back what the request as a whole holds."""
-        if self._taken and not self.is_free:
-            self._pacer.store.settle(self._purse.pool, Settlement(self._request_lease))
-
-    @property
-    def _request_lease(self) -> str:
-        return f"{self._standing.run}-r"
+        if self._asker.taken and not self.is_free:
+            self._pacer.store.settle(self._purse.pool, Settlement(self._asker.request_lease))
 
     def _asking(self, model: Model, request: Request) -> Asking:
         pacer, target, account = self._pacer, model.target, model.account
@@ -148,124 +124,70 @@ class Run:
     def _must_end_in_time(self, asking: Asking) -> None:
         deadline_s = self._standing.patience.deadline_s
         predicted_s = 0.0 if deadline_s is None else self._predicted_s(asking)
-        if deadline_s is not None and self._waited_s() + predicted_s > deadline_s:
+        if deadline_s is not None and self._standing.waited_s() + predicted_s > deadline_s:
             raise errors.too_late(predicted_s)
 
     def _predicted_s(self, asking: Asking) -> float:
         latency = self._pacer.predictor.latency(asking.call)
         return 0.0 if latency is None else latency.likely(asking.need.likely)
 
-    def _waited_s(self) -> float:
-        return anyio.current_time() - self._standing.came
-
     async def _let_through(self, asking: Asking, *, moves: bool) -> Asking:
         """Return *asking* as it was let through; what it holds may be less than it needs."""
         await self._pacer.first(asking.account)
-        own, theirs = await self._asked(asking)
+        wave, (own, theirs) = await self._asker.ask_with_others(asking)
         while isinstance(own, Waiting) and ":usd:" in own.binding:
-            await self._hold_on(asking, own)
-            own, _ = await self._asked(asking)
+            await self._hold_on(asking, own, asking.lease)
+            own, _ = await self._asker.ask([asking])
         errors.must_be_granted(own)
-        self._taken = True
+        self._asker.taken = True
         if isinstance(theirs, Waiting):
             asking.account.has_tightened()
-        if isinstance(theirs, Waiting) and self._pacer.observes:
-            self._note(asking, theirs, (theirs.eta_ms or 0) / 1000, "observed")
-            return replace(asking, needs=NONE)
-        if isinstance(theirs, Waiting):
+            if self._pacer.observes:
+                self._note(asking, theirs, (theirs.eta_ms or 0) / 1000, "observed")
+                return replace(asking, needs=NONE)
             if moves and (theirs.eta_ms or 0) > 1000 * self._pacer.move_after_s:
                 raise errors.given_back(asking, theirs, GiveBack("asked"))
-            theirs = await self._held(asking, theirs)
+            theirs = await self._held(asking, theirs, wave)
             self._pacer.store.dispatch(asking.account.pool, (asking.lease,))
         errors.must_fit(asking, theirs)
-        if isinstance(theirs, Granted):
-            self._tag = theirs.tag if self._standing.use == "none" else None
+        if isinstance(theirs, Granted) and self._standing.use == "none":
+            self._asker.tag = theirs.tag
         return asking
 
-    async def _asked(self, asking: Asking) -> tuple[Answer, Answer]:
-        """Ask the caller's pool and the account's, in one round trip; define what they lack."""
-        own, theirs = self._own_entry(asking), self._entry(asking)
-        for _ in range(_TRIES):
-            try:
-                answers = await self._both(asking, own, theirs)
-                if isinstance(answers[0], Unknown):
-                    await self._define(asking.purse, self._purse.windows)
-                elif isinstance(answers[1], Unknown):
-                    await self._define(asking.account.pool, _cold(asking))
-                else:
-                    return answers
-            except StoreLost as lost:
-                raise errors.store_lost() from lost
-        raise errors.store_lost()
-
-    async def _both(
-        self, asking: Asking, own: Entry | None, theirs: Entry | None
-    ) -> tuple[Answer, Answer]:
-        store, pool = self._pacer.store, asking.account.pool
-        if own is None and theirs is None:
-            return _FREE, _FREE
-        if own is None:
-            assert theirs is not None
-            return _FREE, await store.admit(pool, theirs, dispatched=True)
-        if theirs is None:
-            return await store.admit(asking.purse, own, dispatched=True), _FREE
-        return await store.admit_both((asking.purse, own), (pool, theirs), dispatched=True)
-
-    async def _define(self, pool: str, windows: Callable[[], Awaitable[list[WindowSpec]]]) -> None:
-        await self._pacer.store.define(pool, await windows())
-
-    def _own_entry(self, asking: Asking) -> Entry | None:
-        asks = []
-        if not self._taken:
-            asks.append(Ask(self._request_lease, self._purse.for_request()))
-        if asking.own:
-            asks.append(Ask(asking.lease, asking.own))
-        return Entry(tuple(asks), Place(queue=False)) if asks else None
-
-    def _entry(self, asking: Asking) -> Entry | None:
-        if not asking.needs:
-            return None
-        standing = self._standing
-        place = Place(
-            priority=standing.priority,
-            tenant=standing.tenant,
-            weight=standing.weight,
-            since_ms=int(1000 * self._waited_s()),
-            tag=self._tag,
-            queue=not self._pacer.observes,
-        )
-        return Entry((Ask(asking.lease, asking.needs),), place)
-
-    async def _held(self, asking: Asking, answer: Answer) -> Answer:
-        """Wait in line until *asking* is let through."""
+    async def _held(self, asking: Asking, first: Waiting, wave: Wave | None) -> Answer:
+        """Wait in line until *asking*, or the wave that it is in, is let through."""
         began, outcome = anyio.current_time(), "left"
-        assert isinstance(answer, Waiting)
-        first = answer
+        line = asking.lease if wave is None else wave.entry
+        answer: Answer = first
         try:
             while isinstance(answer, Waiting):
                 try:
-                    await self._hold_on(asking, answer)
+                    await self._hold_on(asking, answer, line)
                 except errors.GIVEN_BACK:
                     outcome = "given_back"
                     raise
-                answer = await self._looked(asking)
+                answer = await self._looked(asking, line)
             outcome = "resumed" if isinstance(answer, Granted) else "given_back"
         finally:
             self._ledger.holds.release(asking.lease)
             self._note(asking, first, anyio.current_time() - began, outcome)
+            if wave is not None and outcome != "resumed":
+                wave.leave(self._pacer.store, asking)
+        if wave is not None and isinstance(answer, Granted):
+            wave.granted(self._pacer.store)
         return answer
 
-    async def _looked(self, asking: Asking) -> Answer:
+    async def _looked(self, asking: Asking, line: str) -> Answer:
         """Return how *asking* stands in line; one that was lost there stands in it anew."""
         try:
-            answer = await self._pacer.store.check(asking.account.pool, asking.lease)
+            answer = await self._pacer.store.check(asking.account.pool, line)
         except StoreLost as lost:
             raise errors.store_lost() from lost
         if isinstance(answer, Unknown):
-            _, answer = await self._asked(asking)
+            _, answer = await self._asker.ask([replace(asking, own=NONE)])
         return answer
 
-    async def _hold_on(self, asking: Asking, answer: Waiting) -> None:
+    async def _hold_on(self, asking: Asking, answer: Waiting, line: str) -> None:
         """Wait until it is worth looking again.
 
         Raises:
@@ -273,13 +195,15 @@ class Run:
             DeadlinePassed: It could not end in time after it.
         """
         eta_s = None if answer.eta_ms is None else answer.eta_ms / 1000
-        found = verdict(self._standing.patience, self._waited_s(), eta_s, self._predicted_s(asking))
+        found = verdict(
+            self._standing.patience, self._standing.waited_s(), eta_s, self._predicted_s(asking)
+        )
         if isinstance(found, GiveBack):
             raise errors.given_back(asking, answer, found)
         reason = answer.binding.split(":")[-2]
         self._ledger.holds.hold(asking.lease, answer.eta_ms, answer.position, reason)
         wait_s = min(_LOOK_S if eta_s is None else eta_s, _LOOK_S, found.longest_s)
-        await self._pacer.store.wait(asking.account.pool, asking.lease, wait_s)
+        await self._pacer.store.wait(asking.account.pool, line, wait_s)
 
     def _note(self, asking: Asking, answer: Waiting, seconds: float, outcome: str) -> None:
         reason = answer.binding.split(":")[-2]
@@ -293,10 +217,3 @@ class Run:
             self._pacer.store.leave(asking.account.pool, asking.lease)
         if asking.own:
             self._pacer.store.cancel(asking.purse, asking.lease)
-
-
-def _cold(asking: Asking) -> Callable[[], Awaitable[list[WindowSpec]]]:
-    async def windows() -> list[WindowSpec]:
-        return asking.account.cold(asking.needs)
-
-    return windows

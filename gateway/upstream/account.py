@@ -96,6 +96,10 @@ class Account:
             windows = self._charged_to(model)
         return {name: charge.get(what, 1) for name, what in windows}
 
+    def caps(self) -> Mapping[str, int]:
+        """Return what each of its windows holds when full."""
+        return {name: spec.cap for name, spec in self._windows.items()}
+
     def fitted(self, needs: Mapping[str, int], sure: int) -> dict[str, int]:
         """Return *needs* cut down to what each window holds when full.
 

@@ -14,7 +14,8 @@ from gateway.channels.admitted import AdmittedChannel
 from gateway.channels.metered import MeteredChannel
 from gateway.metering.ledger import Fact, Ledger
 from gateway.pacing.pacer import Pacer, PacingPolicy
-from gateway.pacing.run import Run, Standing
+from gateway.pacing.run import Run
+from gateway.pacing.standing import Standing
 from gateway.policy.keys import OPEN, Caller
 from gateway.policy.models import Model
 from gateway.stores.ledger import WindowSpec

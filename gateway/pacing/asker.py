@@ -1,0 +1,140 @@
+"""Asks the ledger for what a request's sub-calls need: in one round trip, and together."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import anyio
+
+from gateway.pacing import errors
+from gateway.pacing.asking import Asking
+from gateway.pacing.purse import Purse
+from gateway.pacing.standing import Standing
+from gateway.pacing.wave import Wave
+from gateway.stores.ledger import (
+    Answer,
+    Ask,
+    Entry,
+    Granted,
+    LedgerStore,
+    Place,
+    StoreLost,
+    Unknown,
+    WindowSpec,
+)
+
+_TRIES: Final = 3
+_FREE: Final = Granted()
+
+
+class Asker:
+    """One for a request.
+
+    Attributes:
+        taken: What the request as a whole takes of its caller's windows is held, or is nothing.
+        tag: Its place among equals, which it keeps when it has to ask again.
+    """
+
+    __slots__ = ("_observes", "_purse", "_standing", "_waves", "store", "tag", "taken")
+
+    def __init__(
+        self, store: LedgerStore, standing: Standing, purse: Purse, *, observes: bool
+    ) -> None:
+        self.store = store
+        self.taken = not purse.for_request()
+        self.tag: float | None = None
+        self._standing = standing
+        self._purse = purse
+        self._observes = observes
+        self._waves: dict[str, Wave] = {}
+
+    @property
+    def request_lease(self) -> str:
+        """The lease of what the request as a whole takes."""
+        return f"{self._standing.run}-r"
+
+    async def ask_with_others(self, asking: Asking) -> tuple[Wave | None, tuple[Answer, Answer]]:
+        """Ask for *asking*, together with what the run asks of this account at the same moment."""
+        if self._standing.use == "none" or not asking.needs:
+            return None, await self.ask([asking])
+        pool = asking.account.pool
+        wave = self._waves.get(pool)
+        if wave is None:
+            wave = self._waves[pool] = Wave(asking)
+            try:
+                await anyio.lowlevel.checkpoint()  # the others, started with it, come meanwhile
+                del self._waves[pool]
+                if wave.fits():
+                    wave.answers = await self.ask(wave.members)
+            finally:
+                self._waves.pop(pool, None)
+                wave.settled()
+        else:
+            wave.members.append(asking)
+            await wave.asked()
+        if wave.answers is None:
+            return None, await self.ask([asking])
+        return wave, wave.answers
+
+    async def ask(self, askings: Sequence[Asking]) -> tuple[Answer, Answer]:
+        """Ask the caller's pool and the account's, in one round trip; define what they lack."""
+        own, theirs = self._own_entry(askings), self._entry(askings)
+        first = askings[0]
+        for _ in range(_TRIES):
+            try:
+                answers = await self._both(first, own, theirs)
+                if isinstance(answers[0], Unknown):
+                    await self._define(first.purse, self._purse.windows)
+                elif isinstance(answers[1], Unknown):
+                    await self._define(first.account.pool, _cold(first))
+                else:
+                    return answers
+            except StoreLost as lost:
+                raise errors.store_lost() from lost
+        raise errors.store_lost()
+
+    async def _both(
+        self, asking: Asking, own: Entry | None, theirs: Entry | None
+    ) -> tuple[Answer, Answer]:
+        store, pool = self.store, asking.account.pool
+        if own is None and theirs is None:
+            return _FREE, _FREE
+        if own is None:
+            assert theirs is not None
+            return _FREE, await store.admit(pool, theirs, dispatched=True)
+        if theirs is None:
+            return await store.admit(asking.purse, own, dispatched=True), _FREE
+        return await store.admit_both((asking.purse, own), (pool, theirs), dispatched=True)
+
+    async def _define(self, pool: str, windows: Callable[[], Awaitable[list[WindowSpec]]]) -> None:
+        await self.store.define(pool, await windows())
+
+    def _own_entry(self, askings: Sequence[Asking]) -> Entry | None:
+        asks = []
+        if not self.taken:
+            asks.append(Ask(self.request_lease, self._purse.for_request()))
+        asks += [Ask(asking.lease, asking.own) for asking in askings if asking.own]
+        return Entry(tuple(asks), Place(queue=False)) if asks else None
+
+    def _entry(self, askings: Sequence[Asking]) -> Entry | None:
+        asks = tuple(Ask(asking.lease, asking.needs) for asking in askings if asking.needs)
+        if not asks:
+            return None
+        standing = self._standing
+        place = Place(
+            priority=standing.priority,
+            tenant=standing.tenant,
+            weight=standing.weight,
+            since_ms=int(1000 * standing.waited_s()),
+            tag=self.tag,
+            queue=not self._observes,
+        )
+        return Entry(asks, place)
+
+
+def _cold(asking: Asking) -> Callable[[], Awaitable[list[WindowSpec]]]:
+    async def windows() -> list[WindowSpec]:
+        return asking.account.cold(asking.needs)
+
+    return windows
