@@ -12,7 +12,9 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
 from pydantic import SecretStr
 
+from gateway.admission.legacy.estimator import Terms
 from gateway.admission.need.conformal import Conformal
+from gateway.admission.need.sigma import Legacy
 from gateway.channels.retrying import RetryPolicy
 from gateway.config import CapsConfig, Config, ModelConfig, ProviderConfig, Secrets
 from gateway.config.calibration import measured
@@ -33,8 +35,8 @@ from gateway.policy.keys import Caller, KeyRing, OpenDoor
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.targets import target_of
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
-from gateway.stores.memory import MemoryLedger
-from gateway.stores.memory.admitting import QueueLimits
+from gateway.stores.ledger import LedgerStore
+from gateway.stores.opening import ledger_of
 from gateway.surfaces.completion import Front
 from gateway.upstream import provider, providers
 from gateway.upstream.account import Account
@@ -95,7 +97,8 @@ async def running(
         meter = PrometheusMeter(registry, catalogue.labels())
         spool = Spool((meter, pacing, rows, log_requests))
         stack.callback(spool.drain)
-        pacer = _pacer(config)
+        ledger = await stack.enter_async_context(ledger_of(config.store, config.pacing.queue))
+        pacer = _pacer(config, ledger)
         if pacer is not None:
             keeper = Keeper(pacer, accounts.values(), pacing.look)
             group = await stack.enter_async_context(task_group())
@@ -273,15 +276,14 @@ def _pacing_meter(registry: CollectorRegistry, config: Config) -> PacingMeter:
     return PacingMeter(registry, models, shown)
 
 
-def _pacer(config: Config) -> Pacer | None:
+def _pacer(config: Config, ledger: LedgerStore) -> Pacer | None:
     stated = config.pacing
     if stated.mode == "off":
         return None
-    limits = QueueLimits(stated.queue.depth, stated.queue.depth_per_key)
     policy = PacingPolicy(
         stated.mode, stated.patience.stream_s, stated.patience.json_s, stated.move_after_s
     )
-    return Pacer(MemoryLedger(limits=limits), Conformal(), policy)
+    return Pacer(ledger, Legacy(Terms()) if stated.predictor == "legacy" else Conformal(), policy)
 
 
 def _revealed(secret: SecretStr | None) -> str | None:

@@ -69,7 +69,7 @@ async def redis_ledger(
         settings: Where it is.
         clock: The time in milliseconds, for tests; otherwise the server's own is used.
     """
-    client = _connect(settings)
+    client = connect(settings)
     ledger = RedisLedger(client, settings, clock)
     try:
         async with task_group() as group:
@@ -83,7 +83,8 @@ async def redis_ledger(
             await client.aclose()
 
 
-def _connect(settings: RedisSettings) -> Redis | RedisCluster:
+def connect(settings: RedisSettings) -> Redis | RedisCluster:
+    """Return a client; it connects when it is first asked for something."""
     first, *others = settings.urls
     if not settings.cluster:
         return _single(first)
