@@ -70,9 +70,9 @@ _AZURE: Final = Vendor(
     "azure",
     hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
     windows=(
-        _REQUESTS,
-        _TOKENS,
-        Window("tokens", MINUTE, reset="x-rate-limit-reset-tokens"),
+        openai_like("requests", "requests", MINUTE, "fixed"),
+        openai_like("tokens", "tokens", MINUTE, "fixed"),
+        Window("tokens", MINUTE, reset="x-rate-limit-reset-tokens", refill="fixed"),
     ),
     marks=("x-ms-region", "apim-request-id"),
     charge="reserve_max",
