@@ -32,6 +32,8 @@ _BURST_FADES: Final = 0.9
 _LEARNING_MS: Final = 20_000
 _LONGEST_GUESS_MS: Final = 60_000
 _BLIND_GUESS_MS: Final = 1000
+_NOT_LIMITED: Final = -1
+_RAISE: Final = 0.5
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class Shown:
         between: The same of those sent after the reading before it, itself among them.
         ended: It is charged with what it used. Before, its hold would hide what others took: only
             then is anything learned of them.
+        exact: Calls in flight have nothing still to be deducted.
     """
 
     remaining: float | None
@@ -52,6 +55,7 @@ class Shown:
     later: float = 0
     between: float = 0
     ended: bool = True
+    exact: bool = False
 
 
 @dataclass(slots=True)
@@ -188,11 +192,12 @@ class Window:
         self.aimd = min(_MOST_STEPS * self.cap, self.aimd + _STEP * self.cap)
 
     def read(self, shown: Shown) -> None:
-        """Take in a reading. It lowers the level; only the first after a cold start may raise it.
+        """Take in a reading.
 
-        Less than nothing remaining, as some providers send for "not limited", is no reading.
+        It lowers the level; the first after a cold start may raise it, and one that is exact does,
+        by half. -1 remaining, as some providers send for "not limited", is no reading.
         """
-        if shown.remaining is not None and shown.remaining < 0:
+        if shown.remaining == _NOT_LIMITED:
             return
         if shown.limit is not None and shown.limit > 0:
             self.resize(shown.limit)
@@ -217,8 +222,11 @@ class Window:
             there += (self.at - shown.sent_at) * self.flow
         if newer:
             self.read_at, self.read_left = shown.sent_at, remaining
+        there = min(self.cap, there)
         if self.cold or there < self.level:
-            self.level = min(self.cap, there)
+            self.level = there
+        elif shown.exact:
+            self.level += _RAISE * (there - self.level)
         self.cold = False
 
     def _learn(self, shown: Shown, remaining: float) -> None:
@@ -230,6 +238,11 @@ class Window:
         drain = (1 - weight) * self.ext + weight * (unseen / passed)
         self.ext = min(self.rate, drain)
         self.burst = min(_MOST_BURST * self.cap, max(unseen, _BURST_FADES * self.burst))
+
+    def chill(self, level: float) -> None:
+        """Leave *level* of it at most: what is true, the next reading tells."""
+        self.level = min(self.level, level)
+        self.cold = True
 
     def reshape(self, kind: RateKind, period: float, ends: float) -> None:
         """Change how it comes back, a bucket or a fixed window."""

@@ -73,7 +73,7 @@ class Lease:
         self._keeping = keeping
         self._store = keeping.store
         self._ledger = ledger
-        self._told = False
+        self._told: Sequence[WindowReading] | None = None
 
     def pools(self) -> Iterator[str]:
         """Yield the pools in which it holds something."""
@@ -90,10 +90,9 @@ class Lease:
         if head is not None:
             self.asking.account.has_answered()
         if lasts:
-            self._told = True
-            readings = self._readings(self._read(head))
-            if readings and self.asking.needs:
-                self._store.tell(self.asking.account.pool, self.asking.lease, readings)
+            self._told = self._readings(self._read(head))
+            if self._told and self.asking.needs:
+                self._store.tell(self.asking.account.pool, self.asking.lease, self._told)
 
     def answered(self, row: CallFinished, head: Head | None) -> None:
         """End it: the answer came to an end, or nobody waits for more of it."""
@@ -110,7 +109,8 @@ class Lease:
         fit = self._keeping.learn(asking, row)
         if fit is not None:
             self._ledger.record(NeedMet(asking.label, fit.held, fit.used, fit.output_missed))
-        readings = () if self._told else self._readings(self._read(head))
+        # again: what others took is learned only when it is known what this call did
+        readings = self._readings(self._read(head)) if self._told is None else self._told
         self._settle(row, self._charged(row), readings)
 
     async def failed(

@@ -29,6 +29,7 @@ class WindowSpec:
         period_ms: Of a bucket the time to refill *cap*, of a fixed window its length, else 0.
         ends_in_ms: Of a fixed window: until its boundary.
         level: What is there at first, None for all of *cap*; the first reading may then raise it.
+            Of a window that exists: what is left there at most, until the next reading.
         used: Of money: what was spent before, as the database knows it.
         provisional: Learned from a refusal; a reading or a definition that is not replaces it.
     """
@@ -48,6 +49,7 @@ class WindowReading:
     """What an answer said of a window. A window that is not there yet is made of it.
 
     None: not said. A window that is made of it becomes what ``kind`` and ``period_ms`` say.
+    ``exact``: no call in flight has anything still to be deducted.
     """
 
     name: str
@@ -56,6 +58,7 @@ class WindowReading:
     kind: Kind = "bucket"
     period_ms: int = 60_000
     reset_ms: int | None = None
+    exact: bool = False
 
     @property
     def is_finite(self) -> bool:

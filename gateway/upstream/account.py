@@ -21,6 +21,7 @@ WHOLE: Final = "*"
 _MOST_MODELS: Final = 1024
 _COLD: Final = 0.1
 _TIGHT_S: Final = 2.0
+_DEDUCTED_AT_ONCE: Final = frozenset({"reserve_max", "reserve_larger"})
 
 
 class Account:
@@ -119,7 +120,12 @@ class Account:
         """
         pace = self.minute_s / 60
         return [
-            replace(row, name=self._place(row.name), period_ms=int(row.period_ms * pace))
+            replace(
+                row,
+                name=self._place(row.name),
+                period_ms=int(row.period_ms * pace),
+                exact=self.rule in _DEDUCTED_AT_ONCE,
+            )
             for row in readings
         ]
 
@@ -148,7 +154,10 @@ class Account:
             limit = reading.limit if reading.limit is not None else reading.remaining
             if limit is None or (known and not known.provisional and known.cap == limit):
                 continue
-            self.add(WindowSpec(reading.name, reading.kind, int(limit), reading.period_ms))
+            ends_in_ms = reading.reset_ms or 0 if reading.kind == "fixed" else 0
+            self.add(
+                WindowSpec(reading.name, reading.kind, int(limit), reading.period_ms, ends_in_ms)
+            )
             if known is None and reading.remaining is not None:
                 self._fresh[reading.name] = reading.remaining
 

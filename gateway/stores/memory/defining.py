@@ -23,6 +23,8 @@ def define(there: AnyWindow | None, spec: WindowSpec, now: float) -> AnyWindow:
         ):
             there.reshape(spec.kind, spec.period_ms, _ends(spec, now))
         there.resize(spec.cap)
+        if spec.level is not None and spec.kind != "gauge":
+            there.chill(spec.level)
     return there
 
 

@@ -203,6 +203,7 @@ class Pool:
                     + self._held_unsent(reading.name),
                     self._charged(reading.name, window.read_at, sent_at),
                     lease.ended,
+                    reading.exact,
                 )
             )
         if len(self._sent) > _SENT_SLACK:

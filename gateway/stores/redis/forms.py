@@ -87,6 +87,7 @@ def readings(of: Sequence[WindowReading]) -> list[dict[str, Any]]:
                 ("remaining", reading.remaining),
                 ("limit", reading.limit),
                 ("reset", reading.reset_ms),
+                ("exact", reading.exact or None),
             )
             if value is not None
         }

@@ -127,7 +127,7 @@ local function read_all(l, readings)
   for _, reading in ipairs(readings) do
     local w = read_into(reading)
     if w then
-      read(w, {remaining = reading.remaining, limit = reading.limit, reset = reading.reset, sent_at = sent_at, ended = l.ended,
+      read(w, {remaining = reading.remaining, limit = reading.limit, reset = reading.reset, sent_at = sent_at, ended = l.ended, exact = reading.exact,
                later = charged(w.name, sent_at, '+inf'), between = charged(w.name, w.read_at, text(sent_at))})
     end
   end

@@ -38,6 +38,7 @@ function operations.define(asked)
     elseif not spec.provisional then
       if spec.kind ~= 'gauge' and (spec.kind ~= there.kind or spec.period ~= there.period) then shape(there, spec) end
       resize(there, tonumber(spec.cap))
+      if spec.level and spec.kind ~= 'gauge' then chill(there, spec.level) end
     end
   end
 end

@@ -14,6 +14,8 @@ local NEVER, RELEASE, ABSENT = -1, -2, -3
 local DAY = 86400000
 local RATE_TTL, MONEY_TTL = 8 * DAY, 40 * DAY
 local TOLERANCE = 1e-6
+local NOT_LIMITED = -1
+local RAISE = 0.5
 
 local kept = {}                        -- keys of the pool that this run wrote: at its end they are given time
 local function put(command, key, ...)
@@ -185,12 +187,18 @@ local function clamp(w, shown)
     there = there + (w.at - shown.sent_at) * flow(w)
   end
   if newer then w.read_at, w.read_left = shown.sent_at, shown.remaining end
-  if w.cold or there < w.level then w.level = math.min(w.cap, there) end
+  there = math.min(w.cap, there)
+  if w.cold or there < w.level then w.level = there
+  elseif shown.exact then w.level = w.level + RAISE * (there - w.level) end
   w.cold = false
 end
 
-local function read(w, shown)          -- lowers the level; only the first reading after a cold start may raise it
-  if shown.remaining and shown.remaining < 0 then return end
+local function chill(w, level)
+  store(w); w.level, w.cold = math.min(w.level, level), true
+end
+
+local function read(w, shown)          -- lowers the level; the first reading after a cold start may raise it, and an exact one
+  if shown.remaining == NOT_LIMITED then return end
   store(w)
   if shown.limit and shown.limit > 0 then resize(w, shown.limit) end
   if w.kind == 'fixed' then

@@ -56,6 +56,37 @@ async def test_after_a_cold_start_the_first_reading_may_raise_the_level_and_no_l
     assert await desk.level("tok") == pytest.approx(28_150)
 
 
+async def test_a_reading_that_is_exact_raises_the_level_by_half_of_what_it_lacks(
+    desk: Desk,
+) -> None:
+    await desk.define(bucket("tok", 30_000))
+    await desk.ask("a", dispatched=True, tok=10_000)
+    desk.tell("a", WindowReading("tok", 24_000, 30_000, exact=True))
+    assert await desk.level("tok") == 22_000
+
+
+async def test_of_an_exact_reading_what_was_sent_later_is_taken_off_as_ever(desk: Desk) -> None:
+    await desk.define(bucket("tok", 30_000))
+    await desk.ask("a", dispatched=True, tok=10_000)
+    desk.clock.pass_(1)
+    await desk.ask("b", dispatched=True, tok=3000)
+    desk.tell("a", WindowReading("tok", 20_000, 30_000, exact=True))
+    assert await desk.level("tok") == pytest.approx(17_000, abs=1)
+
+
+async def test_a_window_is_left_at_most_what_a_definition_says_until_the_next_reading(
+    desk: Desk,
+) -> None:
+    await desk.define(bucket("tok", 30_000))
+    await desk.define(bucket("tok", 30_000, level=3000))
+    assert await desk.level("tok") == 3000
+    await desk.define(bucket("tok", 30_000, level=9000))
+    assert await desk.level("tok") == 3000
+    await desk.ask("a", dispatched=True, tok=1000)
+    desk.tell("a", read(28_000, 30_000))
+    assert await desk.level("tok") == pytest.approx(28_000)
+
+
 async def test_a_reading_of_less_than_nothing_is_none(desk: Desk) -> None:
     await desk.define(bucket("tok", 30_000))
     await desk.ask("a", dispatched=True, tok=1000)
