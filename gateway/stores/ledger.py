@@ -1,8 +1,7 @@
 """The ledger of windows that replicas share: what it keeps, and what can be asked of it.
 
-Two implementations, in memory and in Redis, pass one contract suite and are held against each
-other. Times are milliseconds, durations unless said otherwise; amounts are in the window's own
-unit (requests, tokens, calls in flight, picodollars).
+Times are milliseconds, durations unless said otherwise; amounts are in the window's own unit
+(requests, tokens, calls in flight, picodollars).
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ class WindowSpec:
         cap: What it holds when full.
         period_ms: Of a bucket the time to refill *cap*, of a fixed window its length, else 0.
         ends_in_ms: Of a fixed window: until its boundary.
-        level: What is there at first, None for all of *cap*; the first reading may then raise it.
-            Of a window that exists: what is left there at most, until the next reading.
+        level: What is there at most until the next reading tells; None: all that can be.
         used: Of money: what was spent before, as the database knows it.
         provisional: Learned from a refusal; a reading or a definition that is not replaces it.
     """
@@ -179,9 +177,8 @@ class Settlement:
 class Refusal:
     """An upstream's 429 to a lease.
 
-    ``window`` is the one that was full, None if it was not said: then all rate windows of the
-    lease are held to be. ``retry_after_ms`` None: not said. ``counts`` tells that the provider
-    counts refused requests too, so they do not come back.
+    ``window`` is the one that was full; None, not said: all rate windows of the lease.
+    ``counts``: the provider counts refused requests too, so they do not come back.
     """
 
     lease: str
