@@ -13,18 +13,18 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from pydantic import SecretStr
 
 from gateway.channels.retrying import RetryPolicy
-from gateway.config import CapsConfig, Config, ModelConfig, ProviderConfig, Secrets
+from gateway.config import Config, ModelConfig, ProviderConfig, Secrets
 from gateway.config.calibration import measured
 from gateway.config.sandbox import SandboxConfig
-from gateway.config.schema import KeyConfig
-from gateway.metering.caps import Caps
+from gateway.keeping import Durable, keeping
+from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.log import log_requests
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.rows import RecentRows
 from gateway.metering.spool import Spool
 from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
-from gateway.policy.keys import Caller, KeyRing, OpenDoor
+from gateway.policy.callers import caps_of
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.targets import target_of
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
@@ -37,7 +37,7 @@ from gateway.upstream.simulated.settings import MODELS as SIMULATED
 from gateway.upstream.simulated.settings import Simulation
 from gateway.upstream.simulated.transport import SimulatedTransport
 from gateway.upstream.transport import Transport
-from pricing.price import PICO, Price, per_million
+from pricing.price import Price, per_million
 from router_service.engine import Engine
 from techniques import catalog
 from techniques.core.registry import Card, load
@@ -57,6 +57,7 @@ class Parts:
     collect: Callable[[], CollectorRegistry]
     metrics_token: str | None
     admin_token: str | None
+    durable: Durable | None = None
 
 
 @asynccontextmanager
@@ -76,11 +77,13 @@ async def running(
         }
         catalogue = Catalogue(_model(row, config, dialects, transports) for row in config.models)
         registry = CollectorRegistry()
+        kept = await stack.enter_async_context(keeping(config, secrets, DatabaseCounters(registry)))
         rows = RecentRows()
-        spool = Spool((PrometheusMeter(registry, catalogue.labels()), rows, log_requests))
+        meter = PrometheusMeter(registry, catalogue.labels())
+        spool = Spool((meter, rows, log_requests, *kept.meters))
         stack.callback(spool.drain)
         front = Front(
-            door=_door(config, secrets),
+            door=kept.door,
             pipeline=_pipeline(
                 config, catalogue, cards, await _sandbox(config.reliability.sandbox)
             ),
@@ -96,6 +99,7 @@ async def running(
             _summed if several else lambda: registry,
             _revealed(config.metrics.token),
             secrets.admin_token,
+            kept.durable,
         )
 
 
@@ -150,30 +154,6 @@ def _price(row: ModelConfig, account: ProviderConfig) -> Price | None:
     return simulated.price if simulated else None
 
 
-def _door(config: Config, secrets: Secrets) -> KeyRing | OpenDoor:
-    if not config.keys:
-        return OpenDoor()
-    assert secrets.key_secret is not None, "checked when the configuration was"
-    return KeyRing(secrets.key_secret, ((key.hash, _caller(key)) for key in config.keys))
-
-
-def _caller(key: KeyConfig) -> Caller:
-    return Caller(
-        name=key.name,
-        models=None if key.models is None else frozenset(key.models),
-        techniques=None if key.techniques is None else frozenset(key.techniques),
-        caps=_caps(key.caps),
-        deadline_ms=key.caps.deadline_ms,
-        budgeted=key.budget is not None,
-        priority=key.priority,
-    )
-
-
-def _caps(stated: CapsConfig) -> Caps:
-    cost = stated.max_cost_usd
-    return Caps(stated.max_calls, None if cost is None else int(cost * PICO))
-
-
 async def _sandbox(stated: SandboxConfig) -> Sandbox | None:
     """Return the sandbox that was asked for, None if it cannot run anything here."""
     limits = Limits(stated.seconds, stated.memory)
@@ -204,7 +184,7 @@ def _pipeline(
         judge=stated.judge,
         critic=stated.critic,
         options=stated.techniques,
-        caps=_caps(stated.caps),
+        caps=caps_of(stated.caps),
         deadline_ms=stated.caps.deadline_ms,
         rescue=stated.on_error == "fallback_baseline",
     )
