@@ -10,10 +10,12 @@ COPY pricing pricing
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 
 FROM python:3.13-slim
-RUN useradd --system --uid 10001 --no-create-home lockgate
+RUN useradd --system --uid 10001 --no-create-home lockgate \
+    && install -d -o 10001 /var/lib/lockgate
 COPY --from=build /venv /venv
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1
-WORKDIR /etc/lockgate
+WORKDIR /var/lib/lockgate
+VOLUME /var/lib/lockgate
 USER 10001
 EXPOSE 8080
 STOPSIGNAL SIGTERM

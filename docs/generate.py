@@ -18,8 +18,10 @@ from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
 from docs import failures, limits, thinking
+from gateway.config.database import DatabaseConfig
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import ServerConfig, UpstreamConfig
+from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.policy import wishes
 from gateway.upstream.simulated.settings import ABOUT, MODELS
@@ -162,6 +164,7 @@ def metrics() -> str:
     """Return the table of the metrics, as Prometheus names them."""
     registry = _Listed()
     PrometheusMeter(registry, ())
+    DatabaseCounters(registry)
     rows = [
         (
             f"`{family.name}{'_total' if family.type == 'counter' else ''}`",
@@ -219,6 +222,7 @@ def _settings() -> Iterator[tuple[str, str]]:
         "server": ServerConfig,
         "upstream": UpstreamConfig,
         "reliability.sandbox": SandboxConfig,
+        "database": DatabaseConfig,
     }
     for section, model in sections.items():
         for name, field in model.model_fields.items():

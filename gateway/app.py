@@ -10,10 +10,11 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.surfaces import operations
+from gateway.surfaces import admin, operations
 from gateway.surfaces.completion import CompletionEndpoint
 from gateway.surfaces.count_tokens import CountTokensEndpoint
 from gateway.surfaces.gate import Gate
+from gateway.surfaces.ledger import LedgerEndpoint
 from gateway.surfaces.models import ModelsEndpoint
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Dialect
@@ -67,7 +68,8 @@ def _others(parts: Parts) -> Starlette:
     models = ModelsEndpoint(parts.catalogue, parts.front, (CHAT, MESSAGES))
     count = CountTokensEndpoint(parts.front, MESSAGES)
     metrics = operations.MetricsEndpoint(parts.spool, parts.collect, parts.metrics_token)
-    ledger = operations.LedgerEndpoint(parts.spool, parts.rows, parts.admin_token)
+    ledger = LedgerEndpoint(parts.spool, parts.rows, parts.durable)
+    register = parts.durable.register if parts.durable else None
     return Starlette(
         routes=[
             Route("/v1/messages/count_tokens", count.serve, methods=["POST"]),
@@ -76,7 +78,8 @@ def _others(parts: Parts) -> Starlette:
             Route("/healthz", operations.healthz),
             Route("/readyz", operations.ReadyEndpoint(parts.front.gate).serve),
             Route("/metrics", metrics.serve),
-            Route("/admin/ledger", ledger.serve),
+            Route("/admin/ledger", admin.for_admin(parts.admin_token, ledger.serve)),
+            *admin.routes(register, parts.admin_token),
         ],
         exception_handlers={404: operations.unknown_path, 405: operations.unknown_path},
     )

@@ -1,20 +1,18 @@
-"""The command line: ``serve``, ``check``, ``calibrate``, ``key new``, ``techniques``, ``demo``."""
+"""The command line: ``serve``, ``check``, ``calibrate``, ``key``, ``techniques``, ``demo``, …."""
 
 from __future__ import annotations
 
-import secrets as dice
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib import metadata
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import anyio
-import orjson
 import typer
 
-from gateway import serving
+from gateway import callers, serving
 from gateway.app import CHAT
 from gateway.calibrate import (
     UnusableQuestions,
@@ -24,23 +22,26 @@ from gateway.calibrate import (
     written,
 )
 from gateway.config import (
-    Config,
-    ConfigError,
+    DatabaseConfig,
     ProviderConfig,
     Secrets,
     SimulatedConfig,
     load,
     secrets,
 )
+from gateway.config.database import NO_DATABASE
 from gateway.demo import QUESTIONS, DemoAnswer, Table, run
+from gateway.keeping import prepared
 from gateway.listing import listed, told
+from gateway.loading import FILE, checked, stop
 from gateway.measuring import Wanted, measured
 from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked
 from gateway.planning.options import can_do_with
-from gateway.policy.keys import OPEN, digest
+from gateway.policy.keys import OPEN
 from gateway.policy.wishes import Wishes
-from gateway.preflight import faults, remarks
+from gateway.preflight import remarks
+from gateway.stores.database.engine import DatabaseUnusable
 from gateway.wiring import running
 from techniques import catalog
 from techniques.core import registry
@@ -50,7 +51,6 @@ from techniques.core.reply import fold
 _DEMO_SPEED: Final = 100.0
 """How much faster than a real model the demo's simulation answers; its times are scaled back."""
 
-_SHORT: Final = 16
 _DEMO_MODEL: Final = "sim-small"
 _DEMO_SECOND: Final = "sim-large"
 _DEMO_HEAD: Final = f"""\
@@ -60,8 +60,8 @@ Calls, cost and time are sums over all questions: the time is what a model would
 a usual pace, the cost is at made-up prices."""
 
 main = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
-keys = typer.Typer(no_args_is_help=True, help="Client keys.")
-main.add_typer(keys, name="key")
+for name, commands in callers.COMMANDS.items():
+    main.add_typer(commands, name=name)
 
 
 def _tell_version(asked: bool) -> None:  # noqa: FBT001 - the signature is typer's
@@ -78,22 +78,23 @@ def _all(*, version: Annotated[bool, _VERSION] = False) -> None:
     del version
 
 
-_FILE = typer.Option("-c", "--config", help="The configuration file; none: embedded defaults.")
-
-
 @main.command()
-def serve(config: Annotated[Path | None, _FILE] = None) -> None:
+def serve(config: Annotated[Path | None, FILE] = None) -> None:
     """Run the gateway until it is told to stop."""
-    loaded, known = _checked(config)
+    loaded, known = checked(config)
     for line in remarks(loaded, known):
         typer.echo(f"note: {line}", err=True)
+    try:
+        anyio.run(prepared, loaded, known)
+    except DatabaseUnusable as error:
+        stop(f"database.url: {error}")
     serving.serve(loaded, known, config)
 
 
 @main.command()
 def check(file: Path) -> None:
     """Say what is wrong with a configuration file, or that nothing is."""
-    loaded, known = _checked(file)
+    loaded, known = checked(file)
     for line in remarks(loaded, known):
         typer.echo(f"note: {line}")
     counts = (_counted(len(loaded.models), "model"), _counted(len(loaded.keys), "key"))
@@ -102,22 +103,6 @@ def check(file: Path) -> None:
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-@keys.command()
-def new(name: Annotated[str, typer.Argument()] = "default") -> None:
-    """Make a client key called NAME: shown once, kept in the configuration as its hash."""
-    secret = secrets().key_secret
-    if not secret:
-        secret = dice.token_urlsafe(32)
-        typer.echo("LOCKGATE_KEY_SECRET is not set. Here is one; the gateway needs the same:\n")
-        typer.echo(f"export LOCKGATE_KEY_SECRET={secret}\n")
-    elif len(secret) < _SHORT:
-        typer.echo("note: LOCKGATE_KEY_SECRET is short; 32 random characters are safe", err=True)
-    key = f"lg-{dice.token_urlsafe(32)}"
-    typer.echo(f"{key}\n\nKeep it: it is not shown again. Add this to the configuration:\n")
-    quoted = orjson.dumps(name).decode()  # any name is so one of YAML's, too
-    typer.echo(f'keys:\n  - {{name: {quoted}, hash: "{digest(secret, key)}"}}')
 
 
 @main.command()
@@ -129,7 +114,7 @@ def techniques(name: Annotated[str | None, typer.Argument()] = None) -> None:
     elif name in cards:
         typer.echo(told(cards[name]))
     else:
-        _stop(f"There is no technique {name!r}; there are {', '.join(cards)}.")
+        stop(f"There is no technique {name!r}; there are {', '.join(cards)}.")
 
 
 _TECHNIQUES = typer.Argument(metavar="TECHNIQUE", help="Which; without any, all.")
@@ -142,7 +127,7 @@ def demo(names: Annotated[list[str] | None, _TECHNIQUES] = None) -> None:
     ready = [name for name, card in cards.items() if name == card.name and can_do_with(card, {})]
     for name in names or ():
         if name not in ready:
-            _stop(f"The demo has no technique {name!r}; it has {', '.join(ready)}.")
+            stop(f"The demo has no technique {name!r}; it has {', '.join(ready)}.")
     anyio.run(_demo, secrets(), names or ready)
 
 
@@ -159,7 +144,7 @@ def calibrate(  # noqa: PLR0913 - each is an option of the command
     models: Annotated[str, _MODELS],
     output: Annotated[Path, _OUTPUT],
     judge: Annotated[str | None, _JUDGE] = None,
-    config: Annotated[Path | None, _FILE] = None,
+    config: Annotated[Path | None, FILE] = None,
     parallel: Annotated[int, _PARALLEL] = 4,
 ) -> None:
     """Ask models the QUESTIONS, mark the answers, and write down how often each is right.
@@ -169,19 +154,19 @@ def calibrate(  # noqa: PLR0913 - each is an option of the command
     the scores of a judge that was measured, then weigh by it.
     """
     if not output.absolute().parent.is_dir() or output.is_dir():
-        _stop(f"{output} cannot be written: name a file in a folder that is there.")
-    loaded, known = _checked(config)
+        stop(f"{output} cannot be written: name a file in a folder that is there.")
+    loaded, known = checked(config)
     names = [name.strip() for name in models.split(",") if name.strip()]
     try:
         asked = read_questions(questions.read_text("utf-8"))
         wanted = Wanted(names, asked, judge, parallel)
         marks = anyio.run(measured, loaded, known, wanted)
     except (OSError, UnicodeDecodeError, UnusableQuestions, UnknownModel) as error:
-        _stop(f"{questions}: {error}" if isinstance(error, UnusableQuestions) else str(error))
+        stop(f"{questions}: {error}" if isinstance(error, UnusableQuestions) else str(error))
     file = calibration(marks, f"{datetime.now(UTC):%Y-%m-%d}", judge)
     typer.echo(rendered(file, marks))
     if not file.models:
-        _stop("Nothing was measured, and nothing is written.")
+        stop("Nothing was measured, and nothing is written.")
     output.write_bytes(written(file))
     typer.echo(f"Written to {output}.")
 
@@ -189,7 +174,8 @@ def calibrate(  # noqa: PLR0913 - each is an option of the command
 async def _demo(known: Secrets, names: list[str]) -> None:
     quick = SimulatedConfig(speed=_DEMO_SPEED)
     simulated = ProviderConfig(dialect="openai_chat", simulated=quick)
-    config = load(None).model_copy(update={"providers": {"simulated": simulated}})
+    apart = {"providers": {"simulated": simulated}, "database": DatabaseConfig(url=NO_DATABASE)}
+    config = load(None).model_copy(update=apart)
     async with running(config, known) as parts:
         pipeline = parts.front.pipeline
 
@@ -212,24 +198,6 @@ async def _demo(known: Secrets, names: list[str]) -> None:
         typer.echo(f"{_DEMO_HEAD}\n\n{table.head()}")
         async for row in run(ask, names):
             typer.echo(table.line(row))
-
-
-def _checked(file: Path | None) -> tuple[Config, Secrets]:
-    known = secrets()
-    try:
-        loaded = load(file)
-    except ConfigError as error:
-        more = faults(error.rest, known) if error.rest is not None else []
-        _stop("\n".join([str(error), *(line for line in more if not error.follows(line))]))
-    if problems := faults(loaded, known):
-        _stop("\n".join(problems))
-    return loaded, known
-
-
-def _stop(message: str) -> NoReturn:
-    for line in message.splitlines():
-        typer.echo(f"error: {line}", err=True)
-    raise typer.Exit(2)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from gateway.app import CHAT
 from gateway.calibrate import Judge, Marked, Question, marked, plain, unjudged
-from gateway.config import Config, Secrets
+from gateway.config import Config, DatabaseConfig, Secrets
+from gateway.config.database import NO_DATABASE
 from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked
 from gateway.policy.keys import OPEN
@@ -39,7 +40,8 @@ async def measured(config: Config, secrets: Secrets, wanted: Wanted) -> list[Mar
     Raises:
         UnknownModel: A model or the judge is not there.
     """
-    async with running(config, secrets) as parts:
+    apart = config.model_copy(update={"database": DatabaseConfig(url=NO_DATABASE)})
+    async with running(apart, secrets) as parts:
         pipeline = parts.front.pipeline
         found = {name: parts.catalogue.find(name) for name in wanted.models}
         tells = {name: model.target.capabilities.logprobs for name, model in found.items()}

@@ -22,10 +22,13 @@ from techniques.parts.tables import CARDS
 _WORDS = ("none", "auto")
 
 
-def faults(config: Config, secrets: Secrets) -> list[str]:
-    """Return what stops the start, a line each with its path."""
+def faults(config: Config, secrets: Secrets, *, stored_keys: bool = False) -> list[str]:
+    """Return what stops the start, a line each with its path.
+
+    *stored_keys* tells that there are keys beside those of the configuration.
+    """
     looked_at = (
-        _keys(config, secrets),
+        _keys(config, secrets, stored_keys=stored_keys),
         _addresses(config),
         _techniques(config),
         _calibration(config),
@@ -102,13 +105,18 @@ def _empty(config: Config) -> Iterator[str]:
         yield "models: there is none; add one, such as `- {name: fast, provider: NAME}`"
 
 
-def _keys(config: Config, secrets: Secrets) -> Iterator[str]:
+def needs_keys(config: Config) -> bool:
+    """Return whether strangers could reach this gateway, and it has no keys of its own."""
+    return not config.keys and not _is_loopback(config.server.host)
+
+
+def _keys(config: Config, secrets: Secrets, *, stored_keys: bool) -> Iterator[str]:
     if config.keys and not secrets.key_secret:
         yield "keys: set LOCKGATE_KEY_SECRET, the secret that their hashes were made with"
-    if not config.keys and not _is_loopback(config.server.host):
+    if needs_keys(config) and not stored_keys:
         yield (
             f"server.host: without keys the gateway is open, and {config.server.host} can be "
-            "reached from other machines; add keys or use 127.0.0.1"
+            "reached from other machines; add keys (lockgate key create) or use 127.0.0.1"
         )
 
 

@@ -16,11 +16,11 @@ from gateway.admission.legacy.estimator import Terms
 from gateway.admission.need.conformal import Conformal
 from gateway.admission.need.sigma import Legacy
 from gateway.channels.retrying import RetryPolicy
-from gateway.config import CapsConfig, Config, ModelConfig, ProviderConfig, Secrets
+from gateway.config import Config, ModelConfig, ProviderConfig, Secrets
 from gateway.config.calibration import measured
 from gateway.config.sandbox import SandboxConfig
-from gateway.config.schema import KeyConfig
-from gateway.metering.caps import Caps
+from gateway.keeping import Durable, keeping
+from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.log import log_requests
 from gateway.metering.meters.pacing import PacingMeter
 from gateway.metering.meters.prometheus import PrometheusMeter
@@ -31,7 +31,7 @@ from gateway.pacing.pacer import Pacer, PacingPolicy
 from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
 from gateway.policy.accounts import account_of, served
-from gateway.policy.keys import Caller, KeyRing, OpenDoor
+from gateway.policy.callers import caps_of
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.targets import target_of
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
@@ -47,7 +47,7 @@ from gateway.upstream.simulated.settings import MODELS as SIMULATED
 from gateway.upstream.simulated.settings import Simulation
 from gateway.upstream.simulated.transport import SimulatedTransport
 from gateway.upstream.transport import Transport
-from pricing.price import PICO, Price, per_million
+from pricing.price import Price, per_million
 from router_service.engine import Engine
 from techniques import catalog
 from techniques.core.groups import task_group
@@ -68,6 +68,7 @@ class Parts:
     collect: Callable[[], CollectorRegistry]
     metrics_token: str | None
     admin_token: str | None
+    durable: Durable | None = None
 
 
 @asynccontextmanager
@@ -92,10 +93,11 @@ async def running(
         upstreams = _Upstreams(dialects, transports, accounts)
         catalogue = Catalogue(_model(row, config, upstreams) for row in config.models)
         registry = CollectorRegistry()
+        kept = await stack.enter_async_context(keeping(config, secrets, DatabaseCounters(registry)))
         rows = RecentRows()
         pacing = _pacing_meter(registry, config)
         meter = PrometheusMeter(registry, catalogue.labels())
-        spool = Spool((meter, pacing, rows, log_requests))
+        spool = Spool((meter, pacing, rows, log_requests, *kept.meters))
         stack.callback(spool.drain)
         ledger = await stack.enter_async_context(ledger_of(config.store, config.pacing.queue))
         pacer = _pacer(config, ledger)
@@ -105,7 +107,7 @@ async def running(
             stack.callback(group.cancel_scope.cancel)
             group.start_soon(keeper.serve)
         front = Front(
-            door=_door(config, secrets),
+            door=kept.door,
             pipeline=replace(
                 _pipeline(config, catalogue, cards, await _sandbox(config.reliability.sandbox)),
                 pacer=pacer,
@@ -122,6 +124,7 @@ async def running(
             _summed if several else lambda: registry,
             _revealed(config.metrics.token),
             secrets.admin_token,
+            kept.durable,
         )
 
 
@@ -191,30 +194,6 @@ def _price(row: ModelConfig, account: ProviderConfig) -> Price | None:
     return simulated.price if simulated else None
 
 
-def _door(config: Config, secrets: Secrets) -> KeyRing | OpenDoor:
-    if not config.keys:
-        return OpenDoor()
-    assert secrets.key_secret is not None, "checked when the configuration was"
-    return KeyRing(secrets.key_secret, ((key.hash, _caller(key)) for key in config.keys))
-
-
-def _caller(key: KeyConfig) -> Caller:
-    return Caller(
-        name=key.name,
-        models=None if key.models is None else frozenset(key.models),
-        techniques=None if key.techniques is None else frozenset(key.techniques),
-        caps=_caps(key.caps),
-        deadline_ms=key.caps.deadline_ms,
-        budgeted=key.budget is not None,
-        priority=key.priority,
-    )
-
-
-def _caps(stated: CapsConfig) -> Caps:
-    cost = stated.max_cost_usd
-    return Caps(stated.max_calls, None if cost is None else int(cost * PICO))
-
-
 async def _sandbox(stated: SandboxConfig) -> Sandbox | None:
     """Return the sandbox that was asked for, None if it cannot run anything here."""
     limits = Limits(stated.seconds, stated.memory)
@@ -245,7 +224,7 @@ def _pipeline(
         judge=stated.judge,
         critic=stated.critic,
         options=stated.techniques,
-        caps=_caps(stated.caps),
+        caps=caps_of(stated.caps),
         deadline_ms=stated.caps.deadline_ms,
         rescue=stated.on_error == "fallback_baseline",
     )

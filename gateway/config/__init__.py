@@ -1,5 +1,7 @@
 """All configuration, read once at start; nothing else in the product reads the environment."""
 
+from gateway.config.callers import BudgetConfig, CapsConfig, KeyConfig, TeamConfig
+from gateway.config.database import DatabaseConfig
 from gateway.config.load import (
     ConfigError,
     Secrets,
@@ -10,25 +12,26 @@ from gateway.config.load import (
 )
 from gateway.config.models import CapabilityConfig, ModelConfig, PriceConfig
 from gateway.config.schema import (
-    CapsConfig,
     Config,
-    KeyConfig,
     ProviderConfig,
     SimulatedConfig,
     UpstreamConfig,
 )
 
 __all__ = [
+    "BudgetConfig",
     "CapabilityConfig",
     "CapsConfig",
     "Config",
     "ConfigError",
+    "DatabaseConfig",
     "KeyConfig",
     "ModelConfig",
     "PriceConfig",
     "ProviderConfig",
     "Secrets",
     "SimulatedConfig",
+    "TeamConfig",
     "UpstreamConfig",
     "hand_down",
     "handed_down",

@@ -11,8 +11,10 @@ from typing import Any, Literal
 
 from pydantic import Field, SecretStr, model_validator
 
-from gateway.config.models import ModelConfig, Rate
-from gateway.config.names import means_any, serves, twice
+from gateway.config.callers import CapsConfig, KeyConfig, TeamConfig, unfit_callers
+from gateway.config.database import DatabaseConfig
+from gateway.config.models import ModelConfig
+from gateway.config.names import serves, twice
 from gateway.config.pacing import LimitsConfig, PacingConfig, StoreConfig, VendorName
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.section import Section
@@ -93,14 +95,6 @@ class ProviderConfig(Section):
         return self
 
 
-class CapsConfig(Section):
-    """Caps over one whole run, technique, retries and fallbacks together."""
-
-    max_calls: int | None = Field(None, ge=1)
-    max_cost_usd: Rate | None = None
-    deadline_ms: int | None = Field(None, ge=1)
-
-
 class ReliabilityConfig(Section):
     """What is done for a call that asks for nothing, and the options of each technique.
 
@@ -117,29 +111,6 @@ class ReliabilityConfig(Section):
     caps: CapsConfig = CapsConfig(max_calls=64)
     sandbox: SandboxConfig = SandboxConfig()
     on_error: Literal["fallback_baseline", "raise"] = "fallback_baseline"
-
-
-class BudgetConfig(Section):
-    """Dollars over a calendar period."""
-
-    usd: Rate
-    period: Literal["day", "week", "month", "total"] = "month"
-    tz: str = "UTC"
-
-
-class KeyConfig(Section):
-    """A caller. ``models`` and ``techniques`` it may use; None: all of them."""
-
-    name: str = Field(min_length=1)
-    hash: str = Field(pattern=r"^hmac-sha256:[0-9a-f]{64}$")
-    models: tuple[str, ...] | None = None
-    techniques: tuple[str, ...] | None = None
-    budget: BudgetConfig | None = None
-    rpm: int | None = Field(None, gt=0)
-    tpm: int | None = Field(None, gt=0)
-    concurrency: int | None = Field(None, gt=0)
-    priority: int = Field(5, ge=0, le=9)
-    caps: CapsConfig = CapsConfig()
 
 
 class RouterConfig(Section):
@@ -164,6 +135,7 @@ class Config(Section):
     models: tuple[ModelConfig, ...] = ()
     reliability: ReliabilityConfig = ReliabilityConfig()
     upstream: UpstreamConfig = UpstreamConfig()
+    teams: tuple[TeamConfig, ...] = ()
     keys: tuple[KeyConfig, ...] = ()
     metrics: MetricsConfig = MetricsConfig()
     router: RouterConfig = RouterConfig()
@@ -171,7 +143,7 @@ class Config(Section):
     store: StoreConfig = StoreConfig()
     reuse: Mapping[str, Any] = {}
     traffic: Mapping[str, Any] = {}
-    database: Mapping[str, Any] = {}
+    database: DatabaseConfig = DatabaseConfig()
 
     @model_validator(mode="after")
     def _names_exist(self) -> Config:
@@ -202,10 +174,7 @@ def unknown_names(config: Config) -> Iterator[str]:
         if not serves(models, name):
             yield f"{path}: there is no model {name!r}"
     yield from _unfit_styles(config)
-    yield from _unknown_to_keys(config, models)
-    names = [key.name for key in config.keys]
-    if len(set(names)) < len(names) or len({key.hash for key in config.keys}) < len(names):
-        yield "keys: two have the same name or hash"
+    yield from unfit_callers(config.keys, config.teams, models)
 
 
 def _unfit_styles(config: Config) -> Iterator[str]:
@@ -217,13 +186,6 @@ def _unfit_styles(config: Config) -> Iterator[str]:
         account = config.providers.get(provider)
         if account is not None and (why := unfit(style, account.dialect)):
             yield f"{path}.thinking_style: {why}"
-
-
-def _unknown_to_keys(config: Config, models: set[str]) -> Iterator[str]:
-    for key in config.keys:
-        for name in key.models or ():
-            if not means_any(models, name):
-                yield f"keys.{key.name}.models: there is no model {name!r}"
 
 
 def _model_references(config: Config) -> Iterator[tuple[str, str]]:

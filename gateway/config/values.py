@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 _SIZES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _SIZES |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
@@ -31,6 +32,14 @@ def _duration(value: Any) -> Any:
     return _read(value, _TIMES, "duration such as 30s or 1h")
 
 
+def _zone(value: str) -> str:
+    try:
+        ZoneInfo(value)
+    except (KeyError, OSError, ValueError) as error:  # none, a folder of some, no name of any
+        raise ValueError(f"there is no time zone {value!r}") from error
+    return value
+
+
 def worded(value: Any) -> Any:
     """Return *value*, a truth value as the word it was: YAML reads ``off`` and ``on`` so."""
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
@@ -41,3 +50,6 @@ Size = Annotated[int, BeforeValidator(_size)]
 
 Seconds = Annotated[float, BeforeValidator(_duration)]
 """A time in seconds; written ``90``, ``1.5s``, ``250ms`` or ``1h``."""
+
+Zone = Annotated[str, AfterValidator(_zone)]
+"""The IANA name of a time zone, such as ``Europe/Berlin``."""

@@ -22,7 +22,8 @@ class CallFinished(NamedTuple):
     failure. ``estimated`` means that the provider counted no tokens and they were guessed,
     ``reasoning_estimated`` that it did not tell how many of them were reasoning. ``cost`` is
     picodollars, None if the price is not known. ``started_at`` is seconds since the epoch,
-    ``seconds`` and ``first_s`` (to the first content, None if none came) are durations.
+    ``seconds`` and ``first_s`` (to the first content, None if none came) are durations. ``lease``
+    names the row for ever, where the money for it was held; else its request and place do.
     """
 
     model: str
@@ -38,6 +39,7 @@ class CallFinished(NamedTuple):
     seconds: float
     first_s: float | None
     reasoning_estimated: bool = False
+    lease: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ class RequestFinished(NamedTuple):
     plan_s: float
     cancel_s: float | None
     code: str | None = None
+    team: str | None = None
 
 
 Fact: TypeAlias = (

@@ -7,12 +7,16 @@ import hmac
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 from gateway.metering.caps import Caps
 from gateway.policy.budgets import Budget
 from techniques.core.errors import Unauthenticated
 
+NOT_VALID: Final = "This API key is not valid."
+
 _BLOCK = 64
+_KIND: Final = "hmac-sha256:"
 _BEARER = re.compile(r"bearer\s+(\S+)\s*", re.IGNORECASE)
 
 
@@ -21,7 +25,8 @@ class Caller:
     """The key behind a request, and what it may do. None in a list: everything.
 
     ``name`` is None when the gateway is open. ``budgeted`` keys may not use models whose price is
-    unknown.
+    unknown. ``budgets`` are its own and its team's; all of them hold. ``rpm``, ``tpm`` and
+    ``concurrency`` are its own limits, None: no limit. ``weight`` is its share where it waits.
     """
 
     name: str | None = None
@@ -50,23 +55,49 @@ OPEN = Caller()
 
 def digest(secret: str, key: str) -> str:
     """Return how *key* is kept: ``hmac-sha256:`` and 64 hex digits."""
-    return f"hmac-sha256:{hmac.digest(secret.encode(), key.encode(), 'sha256').hex()}"
+    return hashed(hmac.digest(secret.encode(), key.encode(), "sha256"))
 
 
-class KeyRing:
-    """All client keys, found by their hash: a look-up tells nothing of a key by its time."""
+class Door(Protocol):
+    """Tells who calls."""
 
-    def __init__(self, secret: str, callers: Iterable[tuple[str, Caller]]) -> None:
-        self._keyed = _Keyed(secret.encode())
-        self._callers = {
-            bytes.fromhex(hashed.removeprefix("hmac-sha256:")): caller for hashed, caller in callers
-        }
-
-    def caller(self, headers: Mapping[str, str]) -> Caller:
+    async def caller(self, headers: Mapping[str, str]) -> Caller:
         """Return who calls, by ``authorization: Bearer`` or ``x-api-key``.
 
         Raises:
             Unauthenticated: There is no key, or none of ours.
+            Unavailable: It cannot be told now.
+        """
+        ...
+
+
+class KeyRing:
+    """Client keys, found by their hash: a look-up tells nothing of a key by its time."""
+
+    def __init__(self, secret: str, callers: Iterable[tuple[str, Caller]] = ()) -> None:
+        self._keyed = _Keyed(secret.encode())
+        self._callers = {_raw(hashed): caller for hashed, caller in callers}
+
+    def __len__(self) -> int:
+        """Return how many keys there are."""
+        return len(self._callers)
+
+    async def caller(self, headers: Mapping[str, str]) -> Caller:
+        """Return who calls.
+
+        Raises:
+            Unauthenticated: There is no key, or none of ours.
+        """
+        caller = self._callers.get(self.digest_in(headers))
+        if caller is None:
+            raise Unauthenticated(NOT_VALID)
+        return caller
+
+    def digest_in(self, headers: Mapping[str, str]) -> bytes:
+        """Return the hash of the key in *headers*.
+
+        Raises:
+            Unauthenticated: There is no key.
         """
         key = _key(headers)
         if key is None:
@@ -74,10 +105,28 @@ class KeyRing:
                 "No API key was given: send it as 'Authorization: Bearer KEY' or 'x-api-key: KEY'.",
                 code="missing_api_key",
             )
-        caller = self._callers.get(self._keyed.digest(key.encode("latin-1")))
-        if caller is None:
-            raise Unauthenticated("This API key is not valid.")
-        return caller
+        return self._keyed.digest(key.encode("latin-1"))
+
+    def find(self, digest: bytes) -> Caller | None:
+        """Return the caller whose key has this hash, None if there is none."""
+        return self._callers.get(digest)
+
+    def put(self, hashed: str, caller: Caller) -> None:
+        """Let in who has the key of this hash."""
+        self._callers[_raw(hashed)] = caller
+
+    def remove(self, hashed: str) -> None:
+        """Do not let in any more who has the key of this hash."""
+        self._callers.pop(_raw(hashed), None)
+
+
+def hashed(digest: bytes) -> str:
+    """Return *digest* as it is kept."""
+    return f"{_KIND}{digest.hex()}"
+
+
+def _raw(hashed: str) -> bytes:
+    return bytes.fromhex(hashed.removeprefix(_KIND))
 
 
 class _Keyed:
@@ -103,7 +152,7 @@ class _Keyed:
 class OpenDoor:
     """No keys at all: everyone is let in."""
 
-    def caller(self, headers: Mapping[str, str]) -> Caller:
+    async def caller(self, headers: Mapping[str, str]) -> Caller:
         """Return the caller without a name."""
         del headers
         return OPEN

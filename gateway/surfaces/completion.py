@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from gateway.metering.ledger import Ledger, Meter, RequestBegun, RequestFinished
 from gateway.pipeline import Asked, Pipeline
 from gateway.policy import wishes as wishing
-from gateway.policy.keys import KeyRing, OpenDoor
+from gateway.policy.keys import Door
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.outcome import code_of, outcome_of
@@ -41,7 +41,7 @@ _log = structlog.get_logger()
 class Front:
     """What the surfaces share: who may in, how large a body may be, where facts go."""
 
-    door: KeyRing | OpenDoor
+    door: Door
     pipeline: Pipeline
     meters: tuple[Meter, ...]
     max_body: int
@@ -90,7 +90,7 @@ class CompletionEndpoint:
 
     async def _serve(self, visit: Visit, receive: Receive, send: Send) -> None:
         front = self._front
-        caller = front.door.caller(visit.headers)
+        caller = await front.door.caller(visit.headers)
         raw = await body_of(receive, visit.headers, front.max_body)
         call = self._dialect.decode(parse(raw), raw)
         visit.decoded = perf_counter()
@@ -191,6 +191,7 @@ def _finished(visit: Visit, dialect: str, model: str) -> RequestFinished:
         session=wishes.session,
         tags=wishes.tags,
         key=asked.caller.name if asked else None,
+        team=asked.caller.team if asked else None,
         dialect=dialect,
         model=model,
         provider=plan.model.target.provider if plan else "",

@@ -86,7 +86,7 @@ class CountTokensEndpoint:
 
     async def _count(self, visit: _Visit, request: Request) -> tuple[int, str]:
         headers = headers_of(request.scope)
-        visit.caller = self._front.door.caller(headers)
+        visit.caller = await self._front.door.caller(headers)
         raw = await body_of(request.receive, headers, self._front.max_body)
         call = counting.decode(parse(raw), raw)
         planner = self._front.pipeline.planner
@@ -151,6 +151,7 @@ def _finished(visit: _Visit) -> RequestFinished:
         session=None,
         tags=None,
         key=visit.caller.name if visit.caller else None,
+        team=visit.caller.team if visit.caller else None,
         dialect=_ANTHROPIC,
         model=visit.model,
         provider=visit.provider,

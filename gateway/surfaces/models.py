@@ -35,7 +35,7 @@ class ModelsEndpoint:
         """Serve ``/v1/models``."""
         headers = headers_of(request.scope)
         try:
-            caller = self._front.door.caller(headers)
+            caller = await self._front.door.caller(headers)
         except GatewayError as error:
             return self._failed(request, error)
         models = [m for m in self._catalogue.named().values() if may_use(caller, m)]
@@ -49,7 +49,7 @@ class ModelsEndpoint:
     async def one(self, request: Request) -> Response:
         """Serve ``/v1/models/{name}``."""
         try:
-            caller = self._front.door.caller(headers_of(request.scope))
+            caller = await self._front.door.caller(headers_of(request.scope))
             model = self._catalogue.find(request.path_params["name"])
             if not may_use(caller, model):
                 raise UnknownModel(f"There is no model {model.name!r}.", param="model")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -85,26 +86,18 @@ class SureRatio(BaseModel, frozen=True, extra="forbid"):
 def diversity_mrc(task: Task[MaximalRatio], channels: Channels) -> AsyncGenerator[Event, None]:
     """Ask each model once and make one answer of theirs, in which the better judged count more."""
     options = task.options
-    attempt = begin(task, channels, "diversity_mrc")
-    branches = _once_each(attempt, options.channels)
-    if len(branches) < 2:
-        return without_others(attempt)
-    return synthesise(
-        attempt,
-        Synthesising(
-            branches,
-            Combining(
-                guard=strictness(options.guard, streamed=attempt.request.stream),
-                writer=channels.judge if options.synth_channel == "judge" else None,
-                dominance=options.dominance,
-                by_score=True,
-                json=options.json_synthesis,
-            ),
-            evidence="judge",
-            rule=judged_rule(options.weights),
-            cue=options.answer_cue == "auto",
-        ),
-    )
+
+    def weighed(_attempt: Attempt, plain: Synthesising) -> Synthesising:
+        combining = replace(
+            plain.combining,
+            writer=channels.judge if options.synth_channel == "judge" else None,
+            dominance=options.dominance,
+            by_score=True,
+        )
+        rule = judged_rule(options.weights)
+        return replace(plain, combining=combining, evidence="judge", rule=rule)
+
+    return _combined(begin(task, channels, "diversity_mrc"), options, weighed)
 
 
 @technique(
@@ -122,23 +115,11 @@ def diversity_mrc(task: Task[MaximalRatio], channels: Channels) -> AsyncGenerato
 )
 def diversity_egc(task: Task[EqualGain], channels: Channels) -> AsyncGenerator[Event, None]:
     """Ask each model once and make one answer of theirs, in which all count the same."""
-    options = task.options
-    attempt = begin(task, channels, "diversity_egc")
-    branches = _once_each(attempt, options.channels)
-    if len(branches) < 2:
-        return without_others(attempt)
-    return synthesise(
-        attempt,
-        Synthesising(
-            branches,
-            Combining(
-                guard=strictness(options.guard, streamed=attempt.request.stream),
-                shuffled=True,
-                json=options.json_synthesis,
-            ),
-            cue=options.answer_cue == "auto",
-        ),
-    )
+
+    def alike(_attempt: Attempt, plain: Synthesising) -> Synthesising:
+        return replace(plain, combining=replace(plain.combining, shuffled=True))
+
+    return _combined(begin(task, channels, "diversity_egc"), task.options, alike)
 
 
 @technique(
@@ -157,29 +138,35 @@ def diversity_egc(task: Task[EqualGain], channels: Channels) -> AsyncGenerator[E
 def diversity_mrc_soft(task: Task[SureRatio], channels: Channels) -> AsyncGenerator[Event, None]:
     """Ask each model once and make one answer of theirs, in which the surer ones count more."""
     options = task.options
-    attempt = begin(task, channels, "diversity_mrc_soft")
-    branches = _once_each(attempt, options.channels)
+
+    def weighed(attempt: Attempt, plain: Synthesising) -> Synthesising:
+        members = [branch.member for branch in plain.branches]
+        source = confidence_source(attempt, "response_probability", members)
+        combining = replace(plain.combining, dominance=options.dominance)
+        rule = confidence_rule(source, options.softmax_temperature)
+        return replace(plain, combining=combining, evidence=source, rule=rule)
+
+    return _combined(begin(task, channels, "diversity_mrc_soft"), options, weighed)
+
+
+def _combined(
+    attempt: Attempt,
+    options: MaximalRatio | EqualGain | SureRatio,
+    weighed: Callable[[Attempt, Synthesising], Synthesising],
+) -> AsyncGenerator[Event, None]:
+    """Ask each model once, as the client asks, and make one answer of theirs.
+
+    *weighed* returns a plain synthesis with what the answers weigh by.
+
+    Raises:
+        RequestRejected: There is one model, and the caller is strict about it.
+    """
+    branches = [Branch(one, attempt.request) for one in attempt.channels.pool[: options.channels]]
     if len(branches) < 2:
         return without_others(attempt)
-    source = confidence_source(
-        attempt, "response_probability", [branch.member for branch in branches]
+    combining = Combining(
+        guard=strictness(options.guard, streamed=attempt.request.stream),
+        json=options.json_synthesis,
     )
-    return synthesise(
-        attempt,
-        Synthesising(
-            branches,
-            Combining(
-                guard=strictness(options.guard, streamed=attempt.request.stream),
-                dominance=options.dominance,
-                json=options.json_synthesis,
-            ),
-            evidence=source,
-            rule=confidence_rule(source, options.softmax_temperature),
-            cue=options.answer_cue == "auto",
-        ),
-    )
-
-
-def _once_each(attempt: Attempt, most: int) -> list[Branch]:
-    """Return a branch for each model of the pool, at *most* so many, as the client asks."""
-    return [Branch(member, attempt.request) for member in attempt.channels.pool[:most]]
+    plain = Synthesising(branches, combining, cue=options.answer_cue == "auto")
+    return synthesise(attempt, weighed(attempt, plain))

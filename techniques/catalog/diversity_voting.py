@@ -13,12 +13,12 @@ from techniques.core.task import Task
 from techniques.engines.vote import Voting, vote
 from techniques.parts.options import (
     AnswerCue,
+    JudgedVote,
     MostSamples,
     SoftmaxTemperature,
     Stop,
     Sureness,
     Temperature,
-    Weights,
     confidence_rule,
     judged_rule,
     threshold,
@@ -26,17 +26,6 @@ from techniques.parts.options import (
 from techniques.phases.attempt import begin
 from techniques.phases.evidence import confidence_source
 from techniques.phases.pool import of_many
-
-
-class JudgedVote(BaseModel, frozen=True, extra="forbid"):
-    """How many draws, how their scores count, and when there are enough."""
-
-    num_samples: MostSamples = 5
-    temperature: Temperature = 0.7
-    weights: Weights = "shrunk"
-    stop: Stop = "beta"
-    confidence: Sureness = 0.95
-    answer_cue: AnswerCue = "auto"
 
 
 class SureVote(BaseModel, frozen=True, extra="forbid"):

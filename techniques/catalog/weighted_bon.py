@@ -4,39 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from pydantic import BaseModel
-
 from techniques.core.channel import Channels
 from techniques.core.events import Event
 from techniques.core.registry import VOTING, Traits, technique
 from techniques.core.task import Task
 from techniques.engines.vote import Voting, vote
-from techniques.parts.options import (
-    AnswerCue,
-    MostSamples,
-    Stop,
-    Sureness,
-    Temperature,
-    Weights,
-    judged_rule,
-    threshold,
-)
+from techniques.parts.options import JudgedVote, judged_rule, threshold
 from techniques.phases.attempt import begin
 
 
-class Options(BaseModel, frozen=True, extra="forbid"):
-    """How many draws, how their scores count, and when there are enough."""
-
-    num_samples: MostSamples = 5
-    temperature: Temperature = 0.7
-    weights: Weights = "shrunk"
-    stop: Stop = "beta"
-    confidence: Sureness = 0.95
-    answer_cue: AnswerCue = "auto"
-
-
 @technique(
-    options=Options,
+    options=JudgedVote,
     traits=Traits(
         family="voting",
         source="Snell et al. 2024, arXiv:2408.03314 (best-of-N weighted)",
@@ -48,7 +26,7 @@ class Options(BaseModel, frozen=True, extra="forbid"):
     ),
     aliases=("weighted_best_of_n",),
 )
-def weighted_bon(task: Task[Options], channels: Channels) -> AsyncGenerator[Event, None]:
+def weighted_bon(task: Task[JudgedVote], channels: Channels) -> AsyncGenerator[Event, None]:
     """Draw several answers, have each one judged, and return one of the answer of most weight."""
     options = task.options
     return vote(

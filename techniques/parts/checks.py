@@ -116,9 +116,13 @@ def must_keep_form(checks: Checks, reply: Reply) -> None:
         TechniqueFailed: It does not.
     """
     if checks.lost(reply) in {"invalid", "forbidden"}:
-        raise TechniqueFailed(
-            "The model did not keep to the form that the request sets.", code="invalid_answer"
-        )
+        raise form_broken()
+
+
+def form_broken() -> TechniqueFailed:
+    """Return the failure of a technique whose model kept to no form that the request sets."""
+    message = "The model did not keep to the form that the request sets."
+    return TechniqueFailed(message, code="invalid_answer")
 
 
 def says_anything(reply: Reply) -> bool:

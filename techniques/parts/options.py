@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from techniques.parts.guards import Strictness
 from techniques.parts.syntax import is_python
@@ -176,3 +176,14 @@ def confidence_rule(source: str, temperature: float | None) -> Rule:
         "p_true": _CHECKED_TEMPERATURE,
     }.get(source, _TOKENS_TEMPERATURE)
     return Rule("softmax", unset if temperature is None else temperature)
+
+
+class JudgedVote(BaseModel, frozen=True, extra="forbid"):
+    """How many draws, how their scores count, and when there are enough."""
+
+    num_samples: MostSamples = 5
+    temperature: Temperature = 0.7
+    weights: Weights = "shrunk"
+    stop: Stop = "beta"
+    confidence: Sureness = 0.95
+    answer_cue: AnswerCue = "auto"

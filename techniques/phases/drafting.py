@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from techniques.core.channel import Member
-from techniques.core.errors import TechniqueFailed
 from techniques.core.fanout import Asking
 from techniques.core.reply import Reply
 from techniques.core.request import (
@@ -20,6 +19,7 @@ from techniques.core.request import (
     ToolResult,
 )
 from techniques.parts.candidates import Candidate, Draw, Erasure, declined, failure, usable
+from techniques.parts.checks import form_broken
 from techniques.parts.critique import repair
 from techniques.phases.attempt import Attempt
 
@@ -112,9 +112,7 @@ def _poor(attempt: Attempt, draws: list[Draw], member: Member) -> Draft:
     if kept is None:
         found = usable(last, strict=attempt.checks.strict)
         if not found:
-            raise TechniqueFailed(
-                "The model did not keep to the form that the request sets.", code="invalid_answer"
-            )
+            raise form_broken()
         kept = found[0].reply
     if attempt.checks.lost(kept) == "invalid":
         attempt.warn("invalid_answer", "; ".join(attempt.checks.defects(kept)))

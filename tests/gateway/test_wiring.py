@@ -27,6 +27,7 @@ PROVIDERS = {
 
 async def wired(**sections: Json) -> Parts:
     """Return the parts that *sections* make, closed again."""
+    sections.setdefault("database", {"url": "none"})
     config = Config.model_validate({"providers": PROVIDERS, **sections})
     async with running(config, Secrets("s", "admin")) as parts:
         return parts
@@ -137,7 +138,7 @@ async def test_a_key_is_what_its_row_says() -> None:
     }
     parts = await wired(models=[{"name": "a", "provider": "oa"}], keys=[row])
 
-    caller = parts.front.door.caller({"x-api-key": "key"})
+    caller = await parts.front.door.caller({"x-api-key": "key"})
     assert (caller.name, caller.models, caller.techniques) == (
         "team",
         frozenset({"a"}),
@@ -146,7 +147,7 @@ async def test_a_key_is_what_its_row_says() -> None:
     assert caller.caps == Caps(5, 5 * 10**11)
     assert (caller.deadline_ms, caller.budgeted, caller.priority) == (100, True, 2)
     with pytest.raises(Unauthenticated):
-        parts.front.door.caller({})
+        await parts.front.door.caller({})
 
 
 async def test_defaults_are_those_of_the_configuration() -> None:

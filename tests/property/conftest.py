@@ -16,7 +16,7 @@ from gateway.wiring import running
 
 @pytest.fixture(scope="session")
 def app() -> Iterator[TestClient]:
-    config = Config.model_validate(embedded({}))
+    config = Config.model_validate({**embedded({}), "database": {"url": "none"}})
     # a traceback as structlog shows it to a person takes seconds
     structlog.configure(
         processors=[structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]

@@ -4,13 +4,13 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from techniques.catalog.diversity_voting import (
-    JudgedVote,
     SureVote,
     diversity_mrc_discrete_N,
     diversity_mrc_discrete_N_soft,
 )
 from techniques.core.capabilities import Capabilities
 from techniques.core.channel import Channels, Member, Technique
+from techniques.parts.options import JudgedVote
 from tests.techniques.pools import FINE, WRONG, drawers, judged, liking
 from tests.techniques.scene import (
     Answer,

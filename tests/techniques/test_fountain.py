@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -11,7 +10,6 @@ from pydantic import ValidationError
 
 from techniques.catalog.fountain import Judged, fountain
 from techniques.core.capabilities import Capabilities
-from techniques.core.errors import UpstreamFailed
 from techniques.core.events import Provisional
 from techniques.core.json import Json
 from techniques.core.reply import replied
@@ -26,19 +24,14 @@ from tests.techniques.scene import (
     calls,
     channels,
     draws,
-    judging,
     marks,
     play,
     scripted,
     shown,
     with_judge,
 )
+from tests.techniques.sea import ALL, DOWN, FIRST, SEA, SECOND, THIRD, scoring
 
-SEA: Final = asks("Tell me of the sea.")
-FIRST: Final = "The sea is wide, and it is salty wherever you go and taste of it."
-SECOND: Final = "The sea is deep, and what lives far down in it has never seen any light."
-THIRD: Final = "The sea is old, older than any of the land that it washes over now."
-ALL: Final = "The sea is wide, salty, deep and old."
 FINE, FAIR, NEAR, BEHIND, WRONG = (
     marks(),
     marks("n01", "n05"),
@@ -46,7 +39,6 @@ FINE, FAIR, NEAR, BEHIND, WRONG = (
     marks("n01", "n04", "n05"),
     marks("n04"),
 )
-DOWN: Final = UpstreamFailed("down", "server", retryable=True)
 EIGHT: Final = [f"{FIRST} {SECOND} {THIRD}"[place:] for place in range(8)]
 
 
@@ -55,12 +47,6 @@ async def run(
 ) -> Played:
     setting = Setting(Judged(**options), cap=cap)
     return await play(fountain, with_judge(channel), request, setting)
-
-
-def scoring(by_answer: dict[str, Answer], winner: str = ALL) -> Callable[[Request], Answer]:
-    """Judge as *by_answer* says, prefer *winner*, and write ALL where asked to combine."""
-    judge = judging(by_answer, winner)
-    return lambda request: ALL if request.role == "synthesis" else judge(request)
 
 
 async def decoded(scores: dict[str, Answer], winner: str = ALL, **options: Json) -> Played:

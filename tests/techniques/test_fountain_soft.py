@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 import pytest
 
@@ -27,12 +26,7 @@ from tests.techniques.scene import (
     tokens,
     with_judge,
 )
-
-SEA: Final = asks("Tell me of the sea.")
-FIRST: Final = "The sea is wide, and it is salty wherever you go and taste of it."
-SECOND: Final = "The sea is deep, and what lives far down in it has never seen any light."
-THIRD: Final = "The sea is old, older than any of the land that it washes over now."
-ALL: Final = "The sea is wide, salty, deep and old."
+from tests.techniques.sea import ALL, FIRST, SEA, SECOND, THIRD
 
 
 async def run(

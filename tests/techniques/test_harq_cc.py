@@ -7,7 +7,6 @@ import pytest
 from pydantic import ValidationError
 
 from techniques.catalog.harq_cc import Options, harq_cc
-from techniques.core.errors import UpstreamFailed
 from techniques.core.events import Note, Provisional
 from techniques.core.json import Json
 from techniques.core.request import Request, Tool
@@ -21,21 +20,15 @@ from tests.techniques.scene import (
     calls,
     channels,
     draws,
-    judging,
     marks,
     play,
     prefers,
     shown,
     with_judge,
 )
+from tests.techniques.sea import ALL, DOWN, FIRST, SEA, SECOND, THIRD, scoring
 
-SEA: Final = asks("Tell me of the sea.")
-FIRST: Final = "The sea is wide, and it is salty wherever you go and taste of it."
-SECOND: Final = "The sea is deep, and what lives far down in it has never seen any light."
-THIRD: Final = "The sea is old, older than any of the land that it washes over now."
-ALL: Final = "The sea is wide, salty, deep and old."
 FINE, FAIR, POOR, WRONG = marks(), marks("n01", "n05"), marks("n01", "n05", "n09"), marks("n04")
-DOWN: Final = UpstreamFailed("down", "server", retryable=True)
 NO: Final = "I can't help with that."
 
 
@@ -43,14 +36,6 @@ async def run(
     channel: ScriptedChannel, request: Request = SEA, cap: Cap | None = None, **options: Json
 ) -> Played:
     return await play(harq_cc, with_judge(channel), request, Setting(Options(**options), cap=cap))
-
-
-def scoring(
-    by_answer: dict[str, Answer], winner: str = ALL, writes: Answer = ALL
-) -> Callable[[Request], Answer]:
-    """Judge as *by_answer* says, prefer *winner*, and write *writes* where asked to combine."""
-    judge = judging(by_answer, winner)
-    return lambda request: writes if request.role == "synthesis" else judge(request)
 
 
 def alike(score: str) -> Callable[[Request], Answer]:

@@ -13,6 +13,7 @@ from techniques.catalog import self_consistency
 from techniques.core.channel import Channels, Member, Technique, TechniqueChannel
 from techniques.core.reply import fold, replied
 from techniques.core.task import Task
+from techniques.parts.options import JudgedVote
 from techniques.parts.trust import outweighs, trusted
 from techniques.testing import Line, ScriptedChannel
 from tests.techniques.scene import (
@@ -145,7 +146,7 @@ async def test_draws_of_one_model_need_no_calibration() -> None:
 
 async def test_a_judges_score_and_trust_weigh_together() -> None:
     channel = draws(["42", "41", "41"], lambda _request: marks())
-    options = diversity.JudgedVote(num_samples=3)
+    options = JudgedVote(num_samples=3)
     played = await run(channel, STRONG_FIRST, options, diversity.diversity_mrc_discrete_N)
     assert played.text == "42"
     assert played.note("votes")["trust"][0] == 1.0
@@ -154,7 +155,7 @@ async def test_a_judges_score_and_trust_weigh_together() -> None:
 @pytest.mark.parametrize(("worst", "text"), [(0.5, "42"), (0.01, "41")])
 async def test_a_judge_counts_as_much_as_it_was_measured_to_tell(worst: float, text: str) -> None:
     known = replace(Measured({"m0": 0.9, "m1": 0.7, "m2": 0.7}), worst=worst)
-    options = diversity.JudgedVote(num_samples=3, stop="exact")
+    options = JudgedVote(num_samples=3, stop="exact")
     channel = draws(["42", "41", "40"], judging({"42": LOW, "41": HIGH, "40": LOW}))
     technique = diversity.diversity_mrc_discrete_N
     assert (await run(channel, known, options, technique)).text == text

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from techniques.catalog.weighted_bon import Options, weighted_bon
+from techniques.catalog.weighted_bon import weighted_bon
 from techniques.core.errors import UpstreamFailed
 from techniques.core.json import Json
 from techniques.core.request import Request, Sampling, Tool
 from techniques.parts.markers import CUE_LABEL
+from techniques.parts.options import JudgedVote
 from techniques.testing import ScriptedChannel
 from tests.techniques.scene import (
     Answer,
@@ -28,7 +29,7 @@ from tests.techniques.scene import (
 
 async def run(channel: ScriptedChannel, request: Request | None = None, **options: Json) -> Played:
     return await play(
-        weighted_bon, with_judge(channel), request or asks(), Setting(Options(**options))
+        weighted_bon, with_judge(channel), request or asks(), Setting(JudgedVote(**options))
     )
 
 
@@ -116,7 +117,7 @@ async def test_a_refusal_is_not_judged() -> None:
 
 async def test_a_model_that_judges_itself_is_told() -> None:
     channel = draws(["42"] * 5, judging({"42": FINE}))
-    played = await play(weighted_bon, channels(channel), asks(), Setting(Options()))
+    played = await play(weighted_bon, channels(channel), asks(), Setting(JudgedVote()))
     assert played.warnings["self_judged"] == "model-0"
 
 

@@ -155,11 +155,13 @@ def test_rows_are_found_by_their_request() -> None:
 
     first, second = rows.rows("r1")
     assert first == {
+        "id": "r1.0",
         "request_id": "r1",
         "run": "r1",
         "step": "0",
         "role": "answer",
         "key": "team",
+        "team": None,
         "model": "fast",
         "provider": "oa",
         "input_tokens": 10,

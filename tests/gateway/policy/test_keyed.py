@@ -9,10 +9,10 @@ from techniques.core.errors import Unauthenticated
 
 
 @pytest.mark.parametrize("secret", ["s", "b" * 64, "longer than a block " * 8, ""])
-def test_a_key_is_found_under_secrets_of_any_length(secret: str) -> None:
+async def test_a_key_is_found_under_secrets_of_any_length(secret: str) -> None:
     caller = Caller("me")
     ring = KeyRing(secret, [(digest(secret, "key-1"), caller)])
 
-    assert ring.caller({"authorization": "Bearer key-1"}) is caller
+    assert await ring.caller({"authorization": "Bearer key-1"}) is caller
     with pytest.raises(Unauthenticated):
-        ring.caller({"x-api-key": "key-2"})
+        await ring.caller({"x-api-key": "key-2"})

@@ -25,15 +25,15 @@ def on_the_wire(value: str) -> str:
         {"authorization": "", "x-api-key": "key-a"},
     ],
 )
-def test_a_key_is_found_in_either_header(headers: dict[str, str]) -> None:
-    assert RING.caller(headers) is ALICE
+async def test_a_key_is_found_in_either_header(headers: dict[str, str]) -> None:
+    assert await RING.caller(headers) is ALICE
 
 
 @pytest.mark.parametrize("header", ["x-api-key", "authorization"])
-def test_a_key_may_have_characters_beyond_ascii(header: str) -> None:
+async def test_a_key_may_have_characters_beyond_ascii(header: str) -> None:
     value = "ключ-b" if header == "x-api-key" else "Bearer ключ-b"
 
-    assert RING.caller({header: on_the_wire(value)}) is BOB
+    assert await RING.caller({header: on_the_wire(value)}) is BOB
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_a_key_may_have_characters_beyond_ascii(header: str) -> None:
         {"authorization": "Bearer no", "x-api-key": "key-a"},
     ],
 )
-def test_a_wrong_key_is_refused_without_a_hint(headers: dict[str, str]) -> None:
+async def test_a_wrong_key_is_refused_without_a_hint(headers: dict[str, str]) -> None:
     with pytest.raises(Unauthenticated) as caught:
-        RING.caller(headers)
+        await RING.caller(headers)
 
     assert (caught.value.code, caught.value.message) == (
         "invalid_api_key",
@@ -61,27 +61,27 @@ def test_a_wrong_key_is_refused_without_a_hint(headers: dict[str, str]) -> None:
     "headers",
     [{}, {"x-api-key": ""}, {"authorization": "Bearer "}, {"authorization": "key-a"}],
 )
-def test_without_a_key_it_is_said_how_to_send_one(headers: dict[str, str]) -> None:
+async def test_without_a_key_it_is_said_how_to_send_one(headers: dict[str, str]) -> None:
     with pytest.raises(Unauthenticated, match="x-api-key") as caught:
-        RING.caller(headers)
+        await RING.caller(headers)
 
     assert caught.value.code == "missing_api_key"
 
 
-def test_another_secret_makes_another_hash() -> None:
+async def test_another_secret_makes_another_hash() -> None:
     assert digest("secret", "key") != digest("other", "key")
     assert digest("secret", "key").startswith("hmac-sha256:")
     ring = KeyRing("other", [(digest("secret", "key-a"), ALICE)])
     with pytest.raises(Unauthenticated):
-        ring.caller({"x-api-key": "key-a"})
+        await ring.caller({"x-api-key": "key-a"})
 
 
-def test_one_look_up_leaves_the_next_as_it_was() -> None:
+async def test_one_look_up_leaves_the_next_as_it_was() -> None:
     for _ in range(3):
-        assert RING.caller({"x-api-key": "key-a"}) is ALICE
+        assert await RING.caller({"x-api-key": "key-a"}) is ALICE
 
 
 @pytest.mark.parametrize("headers", [{}, {"x-api-key": "anything"}])
-def test_without_keys_everyone_is_let_in(headers: dict[str, str]) -> None:
-    assert OpenDoor().caller(headers) is OPEN
+async def test_without_keys_everyone_is_let_in(headers: dict[str, str]) -> None:
+    assert await OpenDoor().caller(headers) is OPEN
     assert OPEN.name is None

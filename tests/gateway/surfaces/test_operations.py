@@ -90,6 +90,7 @@ class Running:
 
 @asynccontextmanager
 async def serving(admin: str | None = "admin", **sections: Json) -> AsyncGenerator[Running, None]:
+    sections.setdefault("database", {"url": "none"})
     config = Config.model_validate({"providers": PROVIDERS, "models": MODELS, **sections})
     app = App(lambda: running(config, Secrets("s", admin)))
     to_app, from_app = anyio.Event(), anyio.Event()

@@ -1,0 +1,42 @@
+"""Where what must last is kept."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pydantic import Field, field_validator
+
+from gateway.config.section import Section
+
+NO_DATABASE: Final = "none"
+_DRIVERS: Final = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
+_URL: Final = re.compile(r"(\w+)(?:\+\w+)?(:.+)", re.DOTALL)
+
+
+class DatabaseConfig(Section):
+    """Keys, budgets and the ledger: an SQLite file, or PostgreSQL for several machines.
+
+    ``url`` is ``sqlite:///PATH``, ``postgresql://USER:PASSWORD@HOST/NAME``, or ``none``: then the
+    last requests are kept in memory, and keys come from the configuration only. ``pool`` bounds
+    the connections of one process.
+    """
+
+    url: str = "sqlite+aiosqlite:///lockgate.db"
+    pool: int = Field(5, ge=2, le=100)
+
+    @field_validator("url", mode="before")
+    @classmethod
+    def _driven(cls, value: object) -> object:
+        if not isinstance(value, str) or value == NO_DATABASE:
+            return NO_DATABASE if value is None else value
+        match = _URL.fullmatch(value)
+        driver = _DRIVERS.get(match[1]) if match else None
+        if match is None or driver is None or value.endswith((":///", ":memory:", "sqlite://")):
+            raise ValueError("write sqlite:///PATH, postgresql://USER@HOST/NAME, or none")
+        return driver + match[2]
+
+    @property
+    def kept(self) -> bool:
+        """Whether there is a database at all."""
+        return self.url != NO_DATABASE

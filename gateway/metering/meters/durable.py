@@ -1,0 +1,97 @@
+"""From the facts of requests to rows that last, for whatever writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+
+import orjson
+
+from gateway.metering.ledger import CallFinished, Fact, RequestFinished
+from gateway.stores.database.rows import MOST, LedgerRow, RequestRow, instant, kept
+from gateway.stores.database.writer import Written
+from techniques.core.events import Warned
+
+
+class DurableRows:
+    """Hands the rows of each request that has ended to *put*."""
+
+    def __init__(self, put: Callable[[Written], None]) -> None:
+        self._put = put
+
+    def __call__(self, facts: Sequence[Fact]) -> None:
+        """Hand over those of *facts* that end a request, but a stranger's: those have no end."""
+        now = instant(datetime.now(UTC).timestamp())
+        for fact in facts:
+            if isinstance(fact, RequestFinished) and not _of_a_stranger(fact):
+                self._put(Written(request_row(fact, now), list(rows_of(fact))))
+
+
+def _of_a_stranger(fact: RequestFinished) -> bool:
+    return fact.outcome == "denied" and fact.key is None and not fact.rows
+
+
+def request_row(fact: RequestFinished, now: int) -> RequestRow:
+    """Return the row of a request as a whole; it ended *now*, or a moment ago."""
+    return RequestRow(
+        fact.request_id,
+        kept(fact.run),
+        None if fact.session is None else kept(fact.session),
+        None if fact.tags is None else kept(fact.tags),
+        fact.key,
+        fact.team,
+        fact.dialect,
+        fact.model,
+        fact.technique,
+        fact.outcome,
+        fact.status,
+        _listed(fact.warnings) if fact.warnings else "[]",
+        now,
+        _ms(fact.seconds),
+    )
+
+
+def rows_of(fact: RequestFinished) -> Iterator[LedgerRow]:
+    """Yield the rows of a request's sub-calls."""
+    run = kept(fact.run)
+    for place, call in enumerate(fact.rows):
+        yield _row(fact, call, f"{fact.request_id}.{place}", run)
+
+
+def _row(fact: RequestFinished, call: CallFinished, name: str, run: str) -> LedgerRow:
+    usage = call.usage
+    return LedgerRow(
+        call.lease or name,
+        fact.request_id,
+        run,
+        call.step,
+        call.role,
+        fact.key,
+        fact.team,
+        call.model,
+        call.provider,
+        min(usage.input_tokens, MOST),
+        min(usage.output_tokens, MOST),
+        min(usage.cache_read_tokens, MOST),
+        min(usage.cache_write_tokens + usage.cache_write_1h_tokens, MOST),
+        min(usage.reasoning_tokens, MOST),
+        None if call.cost is None else min(call.cost, MOST),
+        call.cost_source,
+        call.estimated,
+        call.reasoning_estimated,
+        call.outcome,
+        instant(call.started_at),
+        _ms(call.seconds),
+    )
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 3)
+
+
+def _listed(warnings: Sequence[Warned]) -> str:
+    return orjson.dumps([kept(_worded(warned)) for warned in warnings]).decode()
+
+
+def _worded(warned: Warned) -> str:
+    return f"{warned.code}: {warned.detail}" if warned.detail else warned.code

@@ -1,0 +1,1 @@
+"""What must last: keys, teams, budgets, and the ledger. SQLite in a file, or PostgreSQL."""

@@ -1,0 +1,122 @@
+"""The rows of the ledger, as they are written, read and told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from pricing.cost import dollars
+from techniques.core.json import JsonObject
+
+MOST: Final = 2**63 - 1
+"""The largest number that both databases hold."""
+
+_TEXT: Final = 2000
+
+
+class LedgerRow(NamedTuple):
+    """One sub-call, however it ended; fields in the order of the table's columns.
+
+    ``id`` is unique for ever: a row that is written again is written once. ``cost`` is picodollars,
+    None if it is not known; ``started_at`` is microseconds since the epoch.
+    """
+
+    id: str
+    request_id: str
+    run: str
+    step: str
+    role: str
+    key: str | None
+    team: str | None
+    model: str
+    provider: str
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    reasoning_tokens: int
+    cost: int | None
+    cost_source: str
+    estimated: bool
+    reasoning_estimated: bool
+    outcome: str
+    started_at: int
+    ms: float
+
+
+class RequestRow(NamedTuple):
+    """One request, however it ended. ``warnings`` is a list of texts in JSON."""
+
+    request_id: str
+    run: str
+    session: str | None
+    tags: str | None
+    key: str | None
+    team: str | None
+    dialect: str
+    model: str
+    technique: str
+    outcome: str
+    status: int
+    warnings: str
+    ended_at: int
+    ms: float
+
+
+def instant(seconds: float) -> int:
+    """Return *seconds* since the epoch as the database holds them."""
+    return round(seconds * 1_000_000)
+
+
+def moment(at: int) -> str:
+    """Return the instant *at*, as it is held, in ISO 8601."""
+    return datetime.fromtimestamp(at / 1_000_000, UTC).isoformat()
+
+
+def kept(text: str) -> str:
+    """Return *text*, which may be a client's, as both databases can hold it."""
+    return text[:_TEXT].replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def packed(row: LedgerRow) -> str:
+    """Return *row* as one short line, to be kept elsewhere until it is in the database."""
+    return orjson.dumps(tuple(row)).decode()
+
+
+def unpacked(line: str) -> LedgerRow:
+    """Return the row that *line* was made of.
+
+    Raises:
+        ValueError: It was made of none.
+    """
+    values: Any = orjson.loads(line)
+    if not isinstance(values, list) or len(values) != len(LedgerRow._fields):
+        raise ValueError("no row of the ledger")
+    return LedgerRow(*values)
+
+
+def told(row: LedgerRow) -> JsonObject:
+    """Return *row* as ``/admin/ledger`` answers with it."""
+    fields: JsonObject = row._asdict()
+    cost = fields.pop("cost")
+    fields["cost_usd"] = None if cost is None else dollars(cost)
+    fields["started_at"] = moment(row.started_at)
+    return fields
+
+
+def told_request(row: RequestRow) -> JsonObject:
+    """Return what is known of the request as a whole."""
+    return {
+        "request_id": row.request_id,
+        "outcome": row.outcome,
+        "status": row.status,
+        "dialect": row.dialect,
+        "model": row.model,
+        "technique": row.technique,
+        "session": row.session,
+        "tags": row.tags,
+        "warnings": orjson.loads(row.warnings),
+        "ms": row.ms,
+    }

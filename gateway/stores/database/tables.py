@@ -1,0 +1,127 @@
+"""The tables. Instants are microseconds since the epoch, money is picodollars, both exact.
+
+A table that changes wants a step in ``migrations``: a test compares the two.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+)
+
+METADATA: Final = MetaData()
+
+CHANGES: Final = Table(
+    "changes",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+    CheckConstraint("id = 1", name="one_row"),
+)
+"""One row: how often keys or budgets have changed. Who has read a number knows all until then."""
+
+TEAMS: Final = Table(
+    "teams",
+    METADATA,
+    Column("name", String, primary_key=True),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+KEYS: Final = Table(
+    "keys",
+    METADATA,
+    Column("name", String, primary_key=True),
+    Column("prefix", String, nullable=False),
+    Column("hash", String, nullable=False, unique=True),
+    Column("team", String),
+    Column("models", String),
+    Column("techniques", String),
+    Column("priority", Integer, nullable=False),
+    Column("weight", Float, nullable=False),
+    Column("rpm", BigInteger),
+    Column("tpm", BigInteger),
+    Column("concurrency", BigInteger),
+    Column("max_calls", BigInteger),
+    Column("max_cost", BigInteger),
+    Column("deadline_ms", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger),
+    Column("changed", BigInteger, nullable=False),
+    Index("keys_changed", "changed"),
+    Index("keys_team", "team"),
+)
+"""``models`` and ``techniques`` are lists in JSON; ``changed`` is the number of the last change."""
+
+BUDGETS: Final = Table(
+    "budgets",
+    METADATA,
+    Column("kind", String, primary_key=True),
+    Column("owner", String, primary_key=True),
+    Column("period", String, primary_key=True),
+    Column("cap", BigInteger, nullable=False),
+    Column("tz", String, nullable=False),
+    CheckConstraint("kind IN ('key', 'team')", name="owner_kind"),
+)
+
+REQUESTS: Final = Table(
+    "requests",
+    METADATA,
+    Column("request_id", String, primary_key=True),
+    Column("run", String, nullable=False),
+    Column("session", String),
+    Column("tags", String),
+    Column("key", String),
+    Column("team", String),
+    Column("dialect", String, nullable=False),
+    Column("model", String, nullable=False),
+    Column("technique", String, nullable=False),
+    Column("outcome", String, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("warnings", String, nullable=False),
+    Column("ended_at", BigInteger, nullable=False),
+    Column("ms", Float, nullable=False),
+    Index("requests_ended_at", "ended_at"),
+)
+
+LEDGER: Final = Table(
+    "ledger",
+    METADATA,
+    Column("id", String, primary_key=True),
+    Column("request_id", String, nullable=False),
+    Column("run", String, nullable=False),
+    Column("step", String, nullable=False),
+    Column("role", String, nullable=False),
+    Column("key", String),
+    Column("team", String),
+    Column("model", String, nullable=False),
+    Column("provider", String, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cache_read_tokens", BigInteger, nullable=False),
+    Column("cache_write_tokens", BigInteger, nullable=False),
+    Column("reasoning_tokens", BigInteger, nullable=False),
+    Column("cost", BigInteger),
+    Column("cost_source", String, nullable=False),
+    Column("estimated", Boolean, nullable=False),
+    Column("reasoning_estimated", Boolean, nullable=False),
+    Column("outcome", String, nullable=False),
+    Column("started_at", BigInteger, nullable=False),
+    Column("ms", Float, nullable=False),
+    Index("ledger_request", "request_id"),
+    Index("ledger_run", "run"),
+    Index("ledger_key_time", "key", "started_at", "cost"),
+    Index("ledger_team_time", "team", "started_at", "cost"),
+    Index("ledger_time", "started_at"),
+)
+"""One row a sub-call. The indexes by key and by team hold all that a sum over a period needs."""

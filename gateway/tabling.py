@@ -1,0 +1,41 @@
+"""Plain tables of keys and budgets, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from techniques.core.json import Json, JsonObject
+
+
+def table(columns: Sequence[str], rows: Sequence[JsonObject]) -> str:
+    """Return *rows* as lines under a head, one a row; what is not said is a dash."""
+    cells = [list(columns), *([_cell(row.get(name)) for name in columns] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in cells)
+
+
+def key_table(rows: Sequence[JsonObject]) -> str:
+    """Return keys as a table; those that are revoked say so."""
+    columns = ("name", "prefix", "source", "team", "models", "rpm", "tpm", "concurrency", "state")
+    return table(columns, list(_stated(rows)))
+
+
+def budget_table(rows: Sequence[JsonObject]) -> str:
+    """Return budgets as a table."""
+    columns = ("key", "team", "usd", "period", "tz", "spent_usd", "left_usd", "end", "source")
+    return table(columns, rows)
+
+
+def _stated(rows: Sequence[JsonObject]) -> Iterator[JsonObject]:
+    for row in rows:
+        yield {**row, "state": "revoked" if row["revoked_at"] else "active"}
+
+
+def _cell(value: Json) -> str:
+    match value:
+        case None:
+            return "-"
+        case list():
+            return ",".join(map(str, value)) or "(none)"
+        case _:
+            return str(value)
