@@ -108,7 +108,8 @@ def test_several_workers_refuse_what_is_new_while_open_answers_end(
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_who_comes_when_the_address_is_told_is_answered(tmp_path: Path, workers: int) -> None:
-    (tmp_path / "c.yaml").write_bytes(orjson.dumps(settings(workers=workers)))
+    apart = {**settings(workers=workers), "database": {"url": "none"}}
+    (tmp_path / "c.yaml").write_bytes(orjson.dumps(apart))
     command = [sys.executable, "-m", "gateway.cli", "serve", "-c", str(tmp_path / "c.yaml")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
