@@ -76,7 +76,7 @@ def _others(parts: Parts) -> Starlette:
             Route("/v1/models", models.all),
             Route("/v1/models/{name:path}", models.one),
             Route("/healthz", operations.healthz),
-            Route("/readyz", operations.ReadyEndpoint(parts.front.gate).serve),
+            Route("/readyz", operations.ReadyEndpoint(parts.front.gate, parts.lost).serve),
             Route("/metrics", metrics.serve),
             Route("/admin/ledger", admin.for_admin(parts.admin_token, ledger.serve)),
             *admin.routes(register, parts.admin_token),

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from redis.asyncio import Redis
+
 from gateway.config import Config, Secrets
 from gateway.metering.meters.durable import DurableRows
 from gateway.metering.spool import Reader
@@ -14,7 +16,7 @@ from gateway.policy.callers import configured
 from gateway.policy.key_book import KeyBook
 from gateway.policy.keys import Door, KeyRing, OpenDoor
 from gateway.policy.register import Known, Register
-from gateway.stores.changes import Changes, LocalChanges
+from gateway.stores.changes import Changes, LocalChanges, RedisChanges
 from gateway.stores.database.engine import Database, DatabaseUnusable, holds_keys, opened
 from gateway.stores.database.ledger import LedgerTable
 from gateway.stores.database.owners import OwnerTables
@@ -51,7 +53,8 @@ async def keeping(
 ) -> AsyncGenerator[Kept, None]:
     """Open what *config* says; leaving writes what waits, and closes it.
 
-    *changes* tell other replicas; None: they find out by themselves, within a second.
+    *changes* tell other replicas; None: those of the shared store, without one they find out by
+    themselves, within a second.
 
     Raises:
         DatabaseUnusable: It cannot be opened, or has keys that nothing is known to check them by.
@@ -59,8 +62,10 @@ async def keeping(
     if not config.database.kept:
         yield Kept(_door(config, secrets))
         return
-    changes = changes or LocalChanges()
-    async with opened(config.database.url, pool=config.database.pool) as database:
+    async with (
+        _told(config, changes) as changes,
+        opened(config.database.url, pool=config.database.pool) as database,
+    ):
         durable = _durable(config, secrets, database, changes, count)
         book = KeyBook(secrets.key_secret, configured(config), durable.register.owners)
         await book.refresh()
@@ -74,6 +79,19 @@ async def keeping(
             finally:
                 await durable.writer.finish()
                 group.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _told(config: Config, given: Changes | None) -> AsyncGenerator[Changes, None]:
+    store = config.store
+    if given is not None or store.redis is None or store.cluster:
+        yield given or LocalChanges()
+        return
+    client = Redis.from_url(store.redis.get_secret_value())
+    try:
+        yield RedisChanges(client, f"{store.prefix}:changes")
+    finally:
+        await client.aclose()
 
 
 async def prepared(config: Config, secrets: Secrets) -> None:

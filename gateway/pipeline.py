@@ -22,6 +22,7 @@ from gateway.channels.traced import Trace, TracedChannel
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Ledger
+from gateway.metering.meters.durable import Whose
 from gateway.pacing.pacer import Pacer
 from gateway.pacing.run import Run
 from gateway.pacing.standing import Standing
@@ -145,8 +146,9 @@ class Pipeline:
             read_s=asked.read_s,
             on_limit=wishes.on_limit or "hold",
         )
+        request_id = asked.request_id or token_hex(16)
         standing = Standing(
-            run=asked.request_id or token_hex(16),
+            whose=Whose(request_id, wishes.run or request_id, caller.name, caller.team),
             use=plan.technique,
             tenant=caller.name or "",
             priority=_priority(caller, wishes.priority),

@@ -12,9 +12,6 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
 from pydantic import SecretStr
 
-from gateway.admission.legacy.estimator import Terms
-from gateway.admission.need.conformal import Conformal
-from gateway.admission.need.sigma import Legacy
 from gateway.channels.retrying import RetryPolicy
 from gateway.config import Config, ModelConfig, ProviderConfig, Secrets
 from gateway.config.calibration import measured
@@ -22,12 +19,10 @@ from gateway.config.sandbox import SandboxConfig
 from gateway.keeping import Durable, keeping
 from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.log import log_requests
-from gateway.metering.meters.pacing import PacingMeter
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.rows import RecentRows
 from gateway.metering.spool import Spool
-from gateway.pacing.keeper import Keeper
-from gateway.pacing.pacer import Pacer, PacingPolicy
+from gateway.opening import pacing, pacing_meter
 from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
 from gateway.policy.accounts import account_of, served
@@ -35,8 +30,6 @@ from gateway.policy.callers import caps_of
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.targets import target_of
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
-from gateway.stores.ledger import LedgerStore
-from gateway.stores.opening import ledger_of
 from gateway.surfaces.completion import Front
 from gateway.upstream import provider, providers
 from gateway.upstream.account import Account
@@ -50,7 +43,6 @@ from gateway.upstream.transport import Transport
 from pricing.price import Price, per_million
 from router_service.engine import Engine
 from techniques import catalog
-from techniques.core.groups import task_group
 from techniques.core.registry import Card, load
 from techniques.core.task import Sandbox, Uncalibrated
 
@@ -69,6 +61,7 @@ class Parts:
     metrics_token: str | None
     admin_token: str | None
     durable: Durable | None = None
+    lost: Callable[[], list[str]] = list
 
 
 @asynccontextmanager
@@ -95,22 +88,18 @@ async def running(
         registry = CollectorRegistry()
         kept = await stack.enter_async_context(keeping(config, secrets, DatabaseCounters(registry)))
         rows = RecentRows()
-        pacing = _pacing_meter(registry, config)
+        pacing_counts = pacing_meter(registry, config)
         meter = PrometheusMeter(registry, catalogue.labels())
-        spool = Spool((meter, pacing, rows, log_requests, *kept.meters))
+        spool = Spool((meter, pacing_counts, rows, log_requests, *kept.meters))
         stack.callback(spool.drain)
-        ledger = await stack.enter_async_context(ledger_of(config.store, config.pacing.queue))
-        pacer = _pacer(config, ledger)
-        if pacer is not None:
-            keeper = Keeper(pacer, accounts.values(), pacing.look)
-            group = await stack.enter_async_context(task_group())
-            stack.callback(group.cancel_scope.cancel)
-            group.start_soon(keeper.serve)
+        paced = await stack.enter_async_context(
+            pacing(config, accounts.values(), kept.durable, pacing_counts)
+        )
         front = Front(
             door=kept.door,
             pipeline=replace(
                 _pipeline(config, catalogue, cards, await _sandbox(config.reliability.sandbox)),
-                pacer=pacer,
+                pacer=paced.pacer,
             ),
             meters=(spool,),
             max_body=config.server.max_body,
@@ -125,6 +114,7 @@ async def running(
             _revealed(config.metrics.token),
             secrets.admin_token,
             kept.durable,
+            paced.lost,
         )
 
 
@@ -241,28 +231,6 @@ def _pipeline(
         sandbox=sandbox,
         calibration=measured(stated.calibration) if stated.calibration else Uncalibrated(),
     )
-
-
-def _pacing_meter(registry: CollectorRegistry, config: Config) -> PacingMeter:
-    models = [
-        (row.name, provider) for row in config.models for provider in (row.provider, *row.accounts)
-    ]
-    shown = {
-        (provider, row.model or row.name): row.name
-        for row in config.models
-        for provider in (row.provider, *row.accounts)
-    }
-    return PacingMeter(registry, models, shown)
-
-
-def _pacer(config: Config, ledger: LedgerStore) -> Pacer | None:
-    stated = config.pacing
-    if stated.mode == "off":
-        return None
-    policy = PacingPolicy(
-        stated.mode, stated.patience.stream_s, stated.patience.json_s, stated.move_after_s
-    )
-    return Pacer(ledger, Legacy(Terms()) if stated.predictor == "legacy" else Conformal(), policy)
 
 
 def _revealed(secret: SecretStr | None) -> str | None:

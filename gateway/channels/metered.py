@@ -53,7 +53,10 @@ class MeteredChannel:
 
 
 class MeteredCall(Headed):
-    """One sub-call, and what came by of it. ``row`` is its fact, once it has ended."""
+    """One sub-call, and what came by of it. ``row`` is its fact, once it has ended.
+
+    ``lease`` names what it holds of its account and its caller, "" if it holds nothing.
+    """
 
     __slots__ = (
         "_call",
@@ -66,6 +69,7 @@ class MeteredCall(Headed):
         "characters",
         "counted",
         "first_s",
+        "lease",
         "outcome",
         "row",
         "thought",
@@ -88,6 +92,7 @@ class MeteredCall(Headed):
         self.first_s: float | None = None
         self.outcome = ""
         self.row: CallFinished | None = None
+        self.lease = ""
 
     def head(self) -> Head | None:
         """Return the head of the answer, as far as one has come."""
@@ -186,6 +191,7 @@ class MeteredCall(Headed):
             seconds=perf_counter() - self._started,
             first_s=self.first_s,
             reasoning_estimated=guessed,
+            lease=self.lease,
         )
         ledger.record(self.row)
 

@@ -15,8 +15,10 @@ from gateway.admission.need.value import Fit
 from gateway.admission.reading import NOTHING_TOLD, Told
 from gateway.clock import utc_now
 from gateway.metering.ledger import CallFinished, HeaderUnread, Ledger, LimitHit, NeedMet
+from gateway.metering.meters.durable import Whose, row_of
 from gateway.pacing.asking import NONE, Asking
 from gateway.pacing.refusals import refused
+from gateway.stores.database.rows import packed
 from gateway.stores.ledger import Amounts, LedgerStore, Settlement, WindowReading
 from gateway.stores.readings import readings as read_windows
 from gateway.upstream.head import Head
@@ -59,13 +61,14 @@ class Lease:
         "_ledger",
         "_store",
         "_told",
+        "_whose",
         "asking",
         "call",
         "held",
         "renewed",
     )
 
-    def __init__(self, asking: Asking, keeping: Keeping, ledger: Ledger) -> None:
+    def __init__(self, asking: Asking, keeping: Keeping, ledger: Ledger, whose: Whose) -> None:
         self.asking = asking
         self.call: Watched | None = None
         self.held = asking.need.output
@@ -73,6 +76,7 @@ class Lease:
         self._keeping = keeping
         self._store = keeping.store
         self._ledger = ledger
+        self._whose = whose
         self._told: Sequence[WindowReading] | None = None
 
     def pools(self) -> Iterator[str]:
@@ -224,4 +228,6 @@ class Lease:
             return
         cost, tokens = row.cost or 0, row.usage.total_tokens
         used = {name: cost if ":usd:" in name else tokens for name in asking.own}
-        self._store.settle(asking.purse, Settlement(asking.lease, used))
+        paid = any(":usd:" in name for name in asking.own)
+        told = packed(row_of(self._whose, row)) if paid else None
+        self._store.settle(asking.purse, Settlement(asking.lease, used, row=told))

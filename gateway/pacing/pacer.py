@@ -10,6 +10,7 @@ import anyio
 from gateway.admission.need.conformal import Predictor
 from gateway.admission.need.value import Fit, Timing
 from gateway.metering.ledger import CallFinished, Ledger
+from gateway.metering.meters.durable import Whose
 from gateway.pacing.asking import Asking
 from gateway.pacing.lease import Lease
 from gateway.pacing.moving import Mover
@@ -18,7 +19,7 @@ from gateway.policy.keys import Caller
 from gateway.stores.ledger import LedgerStore
 from gateway.upstream.account import Account
 
-Mode: TypeAlias = Literal["on", "observe"]
+Mode: TypeAlias = Literal["on", "observe", "off"]
 _FIRST_S: Final = 2.0
 _MOST_PURSES: Final = 4096
 
@@ -43,7 +44,8 @@ async def _nothing(_budget: object) -> int:
 class Pacer:
     """Shared by all runs.
 
-    ``observes``: it computes and counts, and holds nothing. *spent* tells what a budget has been
+    ``observes``: it computes and counts, and holds nothing. ``paces`` False: it looks after the
+    limits and budgets of callers only. *spent* tells what a budget has been
     charged with before the ledger knew of it.
     """
 
@@ -58,6 +60,7 @@ class Pacer:
         self.predictor = predictor
         self._policy = policy or PacingPolicy()
         self.observes = self._policy.mode == "observe"
+        self.paces = self._policy.mode != "off"
         self._spent = spent
         self._purses: dict[int, tuple[Caller, Purse]] = {}
         self.live: dict[str, Lease] = {}
@@ -67,6 +70,10 @@ class Pacer:
     def surface_s(self, *, streamed: bool) -> float:
         """Return how long a call may be held, as far as its surface is concerned."""
         return self._policy.stream_s if streamed else self._policy.json_s
+
+    def purse_pools(self) -> list[str]:
+        """Return the pools of callers whose budgets were held here."""
+        return list({caller.pool for caller, _ in self._purses.values() if caller.budgets})
 
     def purse(self, caller: Caller) -> Purse:
         """Return the windows of *caller*."""
@@ -85,7 +92,7 @@ class Pacer:
         The others wait until it has been answered, or two seconds. Where nobody expects an answer
         to tell of limits, nobody waits.
         """
-        if account.heard or self.observes or not account.tells:
+        if account.heard or self.observes or not self.paces or not account.tells:
             return
         if account.asked is None:
             account.asked = anyio.Event()
@@ -93,9 +100,9 @@ class Pacer:
         with anyio.move_on_after(_FIRST_S):
             await account.asked.wait()
 
-    def lease(self, asking: Asking, ledger: Ledger) -> Lease:
+    def lease(self, asking: Asking, ledger: Ledger, whose: Whose) -> Lease:
         """Return the lease of a call that was let through; it is kept alive until it ends."""
-        lease = Lease(asking, self, ledger)
+        lease = Lease(asking, self, ledger, whose)
         if asking.needs or asking.own:
             lease.renewed = anyio.current_time()
             self.live[asking.lease] = lease

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -68,13 +68,14 @@ class Run:
         """
         asking = self._asking(model, request)
         self._must_end_in_time(asking)
-        errors.must_be_up(asking)
+        if self._pacer.paces:
+            errors.must_be_up(asking)
         try:
             asking = await self._let_through(asking, moves=moves)
         except BaseException:
             self._withdraw(asking)
             raise
-        return self._pacer.lease(asking, self._ledger)
+        return self._pacer.lease(asking, self._ledger, self._standing.whose)
 
     async def order(self, models: Sequence[Model], request: Request) -> Sequence[int]:
         """Return the places of *models* in the order in which they are to be tried."""
@@ -108,7 +109,9 @@ class Run:
         if not self._purse.is_bottomless:
             money = most_cost(need, model.price, request) if model.price else 0
             own = self._purse.for_call(need.total, money)
-        needs = account.needs(target.model, charge(account.rule, need, call.traits))
+        needs: Mapping[str, int] = NONE
+        if pacer.paces:
+            needs = account.needs(target.model, charge(account.rule, need, call.traits))
         return Asking(
             f"{self._standing.run}-{self._count}",
             account,

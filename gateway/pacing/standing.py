@@ -7,22 +7,28 @@ from dataclasses import dataclass
 import anyio
 
 from gateway.admission.verdict import Patience
+from gateway.metering.meters.durable import Whose
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Whose run it is and how it stands among others.
 
-    ``run`` is unique, ``use`` the technique, ``came`` a time of ``anyio.current_time``.
+    ``use`` the technique, ``came`` a time of ``anyio.current_time``.
     """
 
-    run: str
+    whose: Whose
     use: str
     tenant: str
     priority: int
     weight: float
     came: float
     patience: Patience
+
+    @property
+    def run(self) -> str:
+        """Its name, unique for ever."""
+        return self.whose.request_id
 
     def waited_s(self) -> float:
         """Return how long ago the request came, in seconds."""

@@ -35,16 +35,22 @@ def healthz(request: Request) -> Response:
 
 
 class ReadyEndpoint:
-    """``GET /readyz``: whether calls are taken."""
+    """``GET /readyz``: whether calls are taken, and what is *lost* of what serves them."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, lost: Callable[[], list[str]] = list) -> None:
         self._gate = gate
+        self._lost = lost
 
     def serve(self, request: Request) -> Response:
-        """Say that calls are taken, or with 503 that the gateway is stopping."""
+        """Say that calls are taken, or with 503 that the gateway is stopping.
+
+        A store that is lost is said with 200: what goes on without it is served.
+        """
         del request
         if self._gate.closing:
             return json_answer({"status": "stopping"}, 503)
+        if lost := self._lost():
+            return json_answer({"status": "degraded", "lost": lost})
         return json_answer({"status": "ready"})
 
 

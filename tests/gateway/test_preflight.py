@@ -188,12 +188,12 @@ def test_a_default_that_has_what_it_needs_starts() -> None:
 
 
 def test_what_an_operator_should_know_is_told() -> None:
-    made = config(models=[{"name": "m", "provider": "oa"}], pacing={"mode": "on"})
+    made = config(models=[{"name": "m", "provider": "oa"}], reuse={"enabled": True})
 
     lines = remarks(made, Secrets(None, None))
 
     assert [line.partition(": ")[0] for line in lines] == [
-        "pacing",
+        "reuse",
         "models.m",
         "LOCKGATE_ADMIN_TOKEN is not set",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import orjson
 
@@ -53,21 +54,31 @@ def request_row(fact: RequestFinished, now: int) -> RequestRow:
 
 def rows_of(fact: RequestFinished) -> Iterator[LedgerRow]:
     """Yield the rows of a request's sub-calls."""
-    run = kept(fact.run)
+    whose = Whose(fact.request_id, kept(fact.run), fact.key, fact.team)
     for place, call in enumerate(fact.rows):
-        yield _row(fact, call, f"{fact.request_id}.{place}", run)
+        yield row_of(whose, call, f"{fact.request_id}.{place}")
 
 
-def _row(fact: RequestFinished, call: CallFinished, name: str, run: str) -> LedgerRow:
+class Whose(NamedTuple):
+    """The request that a sub-call is of, and who pays for it."""
+
+    request_id: str
+    run: str
+    key: str | None
+    team: str | None
+
+
+def row_of(whose: Whose, call: CallFinished, name: str = "") -> LedgerRow:
+    """Return the row of one sub-call; it is called by its lease, without one by *name*."""
     usage = call.usage
     return LedgerRow(
         call.lease or name,
-        fact.request_id,
-        run,
+        whose.request_id,
+        whose.run,
         call.step,
         call.role,
-        fact.key,
-        fact.team,
+        whose.key,
+        whose.team,
         call.model,
         call.provider,
         min(usage.input_tokens, MOST),

@@ -13,6 +13,7 @@ from gateway.admission.verdict import Patience
 from gateway.channels.admitted import AdmittedChannel
 from gateway.channels.metered import MeteredChannel
 from gateway.metering.ledger import Fact, Ledger
+from gateway.metering.meters.durable import Whose
 from gateway.pacing.pacer import Pacer, PacingPolicy
 from gateway.pacing.run import Run
 from gateway.pacing.standing import Standing
@@ -61,7 +62,7 @@ class Paced:
         """Return a new request of *caller*."""
         self.count += 1
         stands = Standing(
-            run=f"run{self.count}",
+            whose=Whose(f"run{self.count}", f"run{self.count}", caller.name, caller.team),
             use="none",
             tenant=caller.name or "",
             priority=5,

@@ -28,14 +28,14 @@ GOOD: dict[str, tuple[str, Json, Json]] = {
     "expose": ("trace", "trace", "trace"),
     "usage-mode": ("total", "total", "total"),
     "n-policy": ("rank", "rank", "rank"),
+    "on-limit": ("reject", "reject", "reject"),
+    "max-wait-ms": ("0", 0, 0),
+    "priority": ("3", 3, 3),
 }
 """For each wish in effect: a header's value, a body's value and what both mean."""
 
 IGNORED: dict[str, tuple[str, Json]] = {
     "lambda": ("0.5", 0.5),
-    "on-limit": ("hold", "suspend"),
-    "max-wait-ms": ("0", 5000),
-    "priority": ("3", 0),
     "reuse": ("off", "on"),
     "reuse-ttl": ("1h", "1h"),
     "reuse-namespace": ("n", "n"),

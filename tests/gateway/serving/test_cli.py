@@ -172,11 +172,11 @@ def test_a_short_secret_is_remarked_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_an_operator_should_know_is_told_with_it(file: Path) -> None:
-    file.write_text(GOOD + "pacing: {mode: on}\n")
+    file.write_text(GOOD + "reuse: {enabled: true}\n")
 
     _, out, _ = lockgate("check", str(file))
 
-    assert "note: pacing: read, but not in effect in this version" in out
+    assert "note: reuse: read, but not in effect in this version" in out
     assert any("LOCKGATE_ADMIN_TOKEN" in line for line in out)
 
 

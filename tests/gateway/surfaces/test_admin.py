@@ -104,16 +104,16 @@ async def test_what_a_configuration_has_is_listed_and_changed_there(database: Js
 
 async def test_a_budget_tells_what_is_spent_and_left_of_its_period(database: Json) -> None:
     async with serving(database=database) as gateway:
-        await made(gateway, "/admin/teams", {"name": "t", "budget": {"usd": "0.3"}})
-        budget = {"usd": 1, "period": "day", "tz": "Asia/Tokyo"}
+        await made(gateway, "/admin/teams", {"name": "t", "budget": {"usd": "9"}})
+        budget = {"usd": 8, "period": "day", "tz": "Asia/Tokyo"}
         key = await made(gateway, "/admin/keys", {"name": "app", "team": "t", "budget": budget})
         await called(gateway, key["key"])
         await called(gateway, key["key"])
         await gateway.ask("/admin/ledger?key=app", OPEN)
         day, month = (await gateway.ask("/admin/budgets", OPEN)).json["budgets"]
 
-    assert (day["key"], day["spent_usd"], day["left_usd"]) == ("app", "0.5", "0.5")
-    assert (month["team"], month["spent_usd"], month["left_usd"]) == ("t", "0.5", "0")
+    assert (day["key"], day["spent_usd"], day["left_usd"]) == ("app", "0.5", "7.5")
+    assert (month["team"], month["spent_usd"], month["left_usd"]) == ("t", "0.5", "8.5")
     start, end = (datetime.fromisoformat(day[edge]) for edge in ("start", "end"))
     assert start <= datetime.now(UTC) < end
     assert (end - start).total_seconds() == 86400

@@ -1,0 +1,88 @@
+"""Opens what paces calls: the ledger of windows, the pacer over it, and what runs beside them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry
+
+from gateway.admission.legacy.estimator import Terms
+from gateway.admission.need.conformal import Conformal
+from gateway.admission.need.sigma import Legacy
+from gateway.clock import utc_now
+from gateway.config import Config
+from gateway.keeping import Durable
+from gateway.metering.meters.pacing import PacingMeter
+from gateway.pacing.keeper import Keeper
+from gateway.pacing.pacer import Pacer, PacingPolicy
+from gateway.pacing.purse import Spent
+from gateway.pacing.recovery import Recovery
+from gateway.policy.budgets import Budget
+from gateway.stores.guarded import GuardedLedger
+from gateway.stores.ledger import LedgerStore
+from gateway.stores.opening import ledger_of
+from gateway.upstream.account import Account
+from techniques.core.groups import task_group
+
+
+@dataclass(frozen=True, slots=True)
+class Pacing:
+    """What paces calls. ``pacer`` None: nothing is held back."""
+
+    pacer: Pacer | None = None
+    ledger: LedgerStore | None = None
+
+    def lost(self) -> list[str]:
+        """Return what of it is lost now, as ``/readyz`` tells it."""
+        gone = isinstance(self.ledger, GuardedLedger) and self.ledger.lost
+        return ["store"] if gone else []
+
+
+def pacing_meter(registry: CollectorRegistry, config: Config) -> PacingMeter:
+    """Return the meter of pacing, with the models and providers of *config* as its labels."""
+    served = [(row, name) for row in config.models for name in (row.provider, *row.accounts)]
+    models = [(row.name, provider) for row, provider in served]
+    shown = {(provider, row.model or row.name): row.name for row, provider in served}
+    return PacingMeter(registry, models, shown)
+
+
+@asynccontextmanager
+async def pacing(
+    config: Config, accounts: Iterable[Account], durable: Durable | None, meter: PacingMeter
+) -> AsyncGenerator[Pacing, None]:
+    """Open what *config* says; leaving ends what runs beside it."""
+    stated = config.pacing
+    if stated.mode == "off" and not _has_own_limits(config, durable):
+        yield Pacing()
+        return
+    async with AsyncExitStack() as stack:
+        ledger = await stack.enter_async_context(ledger_of(config.store, stated.queue))
+        policy = PacingPolicy(
+            stated.mode, stated.patience.stream_s, stated.patience.json_s, stated.move_after_s
+        )
+        predictor = Legacy(Terms()) if stated.predictor == "legacy" else Conformal()
+        pacer = Pacer(ledger, predictor, policy, _spent(durable))
+        group = await stack.enter_async_context(task_group())
+        stack.callback(group.cancel_scope.cancel)
+        group.start_soon(Keeper(pacer, accounts, meter.look).serve)
+        if durable is not None:
+            recovery = Recovery(ledger, pacer.purse_pools, durable.ledger.write)
+            group.start_soon(recovery.serve)
+        yield Pacing(pacer, ledger)
+
+
+def _has_own_limits(config: Config, durable: Durable | None) -> bool:
+    """Return whether keys may have limits or budgets: they hold also where accounts' do not."""
+    return bool(config.keys) or durable is not None
+
+
+def _spent(durable: Durable | None) -> Spent:
+    async def spent(budget: Budget) -> int:
+        if durable is None:
+            return 0
+        await durable.writer.flush()
+        return await budget.spent(durable.ledger, utc_now())
+
+    return spent
