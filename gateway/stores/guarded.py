@@ -83,6 +83,11 @@ class GuardedLedger:
             return MemoryLedger(share=share)
         return MemoryLedger(self._clock, share=share)
 
+    @property
+    def dropped(self) -> int:
+        """How many operations the shared ledger was never told of."""
+        return getattr(self.shared, "dropped", 0)
+
     async def define(self, pool: str, windows: Sequence[WindowSpec]) -> None:
         """See ``LedgerStore``."""
         await self._either(
