@@ -59,7 +59,9 @@ async def pacing(
         yield Pacing()
         return
     async with AsyncExitStack() as stack:
-        ledger = await stack.enter_async_context(ledger_of(config.store, stated.queue))
+        ledger = await stack.enter_async_context(
+            ledger_of(config.store, stated.queue, config.server.workers)
+        )
         policy = PacingPolicy(
             stated.mode, stated.patience.stream_s, stated.patience.json_s, stated.move_after_s
         )
