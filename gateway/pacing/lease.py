@@ -91,12 +91,11 @@ class Lease:
 
         What it tells of limits is passed on now if the answer *lasts*, else when it has ended.
         """
-        if head is not None:
-            self.asking.account.has_answered()
-        if lasts:
-            self._told = self._readings(self._read(head))
-            if self._told and self.asking.needs:
-                self._store.tell(self.asking.account.pool, self.asking.lease, self._told)
+        if head is None:
+            return
+        self._told = self._readings(self._read(head))
+        if lasts and self._told and self.asking.needs:
+            self._store.tell(self.asking.account.pool, self.asking.lease, self._told)
 
     def answered(self, row: CallFinished, head: Head | None) -> None:
         """End it: the answer came to an end, or nobody waits for more of it."""

@@ -66,7 +66,8 @@ class Run:
             UpstreamFailed: Its model is down.
             Unavailable: The store is lost, and what it is for is closed then.
         """
-        asking = self._asking(model, request)
+        await self._pacer.first(model.account)
+        asking = self._asking(model, request)  # only now: by the first answer its windows are known
         self._must_end_in_time(asking)
         if self._pacer.paces:
             errors.must_be_up(asking)
@@ -136,7 +137,6 @@ class Run:
 
     async def _let_through(self, asking: Asking, *, moves: bool) -> Asking:
         """Return *asking* as it was let through; what it holds may be less than it needs."""
-        await self._pacer.first(asking.account)
         wave, (own, theirs) = await self._asker.ask_with_others(asking)
         while isinstance(own, Waiting) and ":usd:" in own.binding:
             await self._hold_on(asking, own, asking.lease)
