@@ -124,6 +124,7 @@ class Account:
                 row,
                 name=self._place(row.name),
                 period_ms=int(row.period_ms * pace),
+                reset_ms=_own_turn(row, int(row.period_ms * pace)),
                 exact=self.rule in _DEDUCTED_AT_ONCE,
             )
             for row in readings
@@ -140,7 +141,8 @@ class Account:
         """Return the windows as they are defined where nothing is known of their level.
 
         A tenth of each is there, or what one call *needs* if that is more: the first answer tells
-        the truth. Of a window that an answer has just told of, it is what that told.
+        the truth. Of a window that an answer has just told of, it is half of that: other replicas
+        may have sent their first calls, too.
         """
         fresh, self._fresh = self._fresh, {}
         return [
@@ -158,8 +160,9 @@ class Account:
             self.add(
                 WindowSpec(reading.name, reading.kind, int(limit), reading.period_ms, ends_in_ms)
             )
-            if known is None and reading.remaining is not None:
-                self._fresh[reading.name] = reading.remaining
+            if known is None:
+                left = limit if reading.remaining is None else reading.remaining
+                self._fresh[reading.name] = left
 
     def learn_of(self, windows: Iterable[WindowState]) -> None:
         """Remember the windows that the ledger has, whoever made them."""
@@ -209,9 +212,16 @@ def _parts(name: str) -> tuple[str, Dimension, str]:
     return name, cast("Dimension", dimension), model
 
 
+def _own_turn(row: WindowReading, period_ms: int) -> int | None:
+    """Return when the window begins anew; what was told may be several of its turns."""
+    if row.kind != "fixed" or row.reset_ms is None or row.reset_ms <= period_ms:
+        return row.reset_ms
+    return row.reset_ms % period_ms or period_ms
+
+
 def _cold(spec: WindowSpec, told: float | None, need: int) -> WindowSpec:
-    if told is not None:
-        return replace(spec, level=told)
+    if told is not None and spec.kind != "gauge":
+        return replace(spec, level=min(told, max(need, told // 2)))
     if spec.kind != "bucket":
         return spec
     return replace(spec, level=min(spec.cap, max(need, int(_COLD * spec.cap))))

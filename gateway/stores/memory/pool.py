@@ -17,6 +17,7 @@ GRANTED_MS: Final = 15_000
 DISPATCHED_MS: Final = 60_000
 UNSEEN_MS: Final = 15_000
 CHARGES_KEPT_MS: Final = 120_000
+ABOUT_MS: Final = 500
 MONEY_KEPT_MS: Final = 86_400_000
 _TIDIED: Final = 64
 _SENT_SLACK: Final = 256
@@ -204,6 +205,8 @@ class Pool:
                     self._charged(reading.name, window.read_at, sent_at),
                     lease.ended,
                     reading.exact,
+                    self._charged(reading.name, sent_at - ABOUT_MS, sent_at)
+                    - lease.amounts.get(reading.name, 0),
                 )
             )
         if len(self._sent) > _SENT_SLACK:

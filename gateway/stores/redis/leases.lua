@@ -1,5 +1,5 @@
 -- Leases: what is held, and for a while what it came to.
-local GRANTED_MS, DISPATCHED_MS, CHARGES_KEPT_MS = 15000, 60000, 120000
+local GRANTED_MS, DISPATCHED_MS, CHARGES_KEPT_MS, ABOUT_MS = 15000, 60000, 120000, 500
 local TIDIED = 64
 local EXPIRES, SENT = POOL .. ':expires', POOL .. ':sent'
 local leases = {}                      -- read in this run, by id; false: not there
@@ -128,7 +128,8 @@ local function read_all(l, readings)
     local w = read_into(reading)
     if w then
       read(w, {remaining = reading.remaining, limit = reading.limit, reset = reading.reset, sent_at = sent_at, ended = l.ended, exact = reading.exact,
-               later = charged(w.name, sent_at, '+inf'), between = charged(w.name, w.read_at, text(sent_at))})
+               later = charged(w.name, sent_at, '+inf'), between = charged(w.name, w.read_at, text(sent_at)),
+               about = charged(w.name, sent_at - ABOUT_MS, text(sent_at)) - tonumber(l.amounts[w.name] or 0)})
     end
   end
   if #readings > 0 then call('ZREMRANGEBYSCORE', SENT, '-inf', now - CHARGES_KEPT_MS) end
