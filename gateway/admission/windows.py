@@ -48,6 +48,7 @@ class Shown:
         ended: It is charged with what it used. Before, its hold would hide what others took: only
             then is anything learned of them.
         exact: Calls in flight have nothing still to be deducted.
+        bounded: They have no more than what is held for them.
     """
 
     remaining: float | None
@@ -58,6 +59,7 @@ class Shown:
     between: float = 0
     ended: bool = True
     exact: bool = False
+    bounded: bool = False
     about: float = 0
 
 
@@ -199,8 +201,8 @@ class Window:
     def read(self, shown: Shown) -> None:
         """Take in a reading.
 
-        It lowers the level; the first after a cold start may raise it, and one that is exact does,
-        by half. -1 remaining, as some providers send for "not limited", is no reading.
+        It lowers the level; the first after a cold start may raise it, and one that is exact or
+        bounded does, by half. -1 remaining, as some providers send for "not limited", is no reading.
         """
         if shown.remaining == _NOT_LIMITED:
             return
@@ -240,8 +242,10 @@ class Window:
         there = min(self.cap, there)
         if self.cold or there < self.level:
             self.level = there
-        elif shown.exact and there - shown.about > self.level:
-            self.level += _RAISE * (there - shown.about - self.level)
+        elif shown.exact or shown.bounded:
+            sure = there - shown.about - (0 if shown.exact else self.held)
+            if sure > self.level:
+                self.level += _RAISE * (sure - self.level)
         self.cold = False
 
     def _learn(self, shown: Shown, remaining: float) -> None:

@@ -47,7 +47,8 @@ class WindowReading:
     """What an answer said of a window. A window that is not there yet is made of it.
 
     None: not said. A window that is made of it becomes what ``kind`` and ``period_ms`` say.
-    ``exact``: no call in flight has anything still to be deducted.
+    ``exact``: no call in flight has anything still to be deducted; ``bounded``: none has more than
+    what is held for it.
     """
 
     name: str
@@ -57,6 +58,7 @@ class WindowReading:
     period_ms: int = 60_000
     reset_ms: int | None = None
     exact: bool = False
+    bounded: bool = False
 
     @property
     def is_finite(self) -> bool:

@@ -22,6 +22,7 @@ _MOST_MODELS: Final = 1024
 _COLD: Final = 0.1
 _TIGHT_S: Final = 2.0
 _DEDUCTED_AT_ONCE: Final = frozenset({"reserve_max", "reserve_larger"})
+_DEDUCTED_IN_TIME: Final = frozenset({"actual", "cached_free"})
 
 
 class Account:
@@ -126,6 +127,7 @@ class Account:
                 period_ms=int(row.period_ms * pace),
                 reset_ms=_own_turn(row, int(row.period_ms * pace)),
                 exact=self.rule in _DEDUCTED_AT_ONCE,
+                bounded=self.rule in _DEDUCTED_IN_TIME,
             )
             for row in readings
         ]

@@ -205,8 +205,9 @@ class Pool:
                     self._charged(reading.name, window.read_at, sent_at),
                     lease.ended,
                     reading.exact,
+                    reading.bounded,
                     self._charged(reading.name, sent_at - ABOUT_MS, sent_at)
-                    - lease.amounts.get(reading.name, 0),
+                    - (lease.amounts.get(reading.name, 0) if reading.exact else 0),
                 )
             )
         if len(self._sent) > _SENT_SLACK:

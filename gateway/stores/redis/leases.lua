@@ -127,9 +127,10 @@ local function read_all(l, readings)
   for _, reading in ipairs(readings) do
     local w = read_into(reading)
     if w then
-      read(w, {remaining = reading.remaining, limit = reading.limit, reset = reading.reset, sent_at = sent_at, ended = l.ended, exact = reading.exact,
+      read(w, {remaining = reading.remaining, limit = reading.limit, reset = reading.reset, sent_at = sent_at, ended = l.ended,
+               exact = reading.exact, bounded = reading.bounded,
                later = charged(w.name, sent_at, '+inf'), between = charged(w.name, w.read_at, text(sent_at)),
-               about = charged(w.name, sent_at - ABOUT_MS, text(sent_at)) - tonumber(l.amounts[w.name] or 0)})
+               about = charged(w.name, sent_at - ABOUT_MS, text(sent_at)) - (reading.exact and tonumber(l.amounts[w.name] or 0) or 0)})
     end
   end
   if #readings > 0 then call('ZREMRANGEBYSCORE', SENT, '-inf', now - CHARGES_KEPT_MS) end

@@ -191,7 +191,10 @@ local function clamp(w, shown)
   if newer then w.read_at, w.read_left = shown.sent_at, shown.remaining end
   there = math.min(w.cap, there)
   if w.cold or there < w.level then w.level = there
-  elseif shown.exact and there - shown.about > w.level then w.level = w.level + RAISE * (there - shown.about - w.level) end
+  elseif shown.exact or shown.bounded then
+    local sure = there - shown.about - (shown.exact and 0 or w.held)
+    if sure > w.level then w.level = w.level + RAISE * (sure - w.level) end
+  end
   w.cold = false
 end
 
@@ -209,7 +212,7 @@ local function chill(w, level)
   store(w); w.level, w.cold = math.min(w.level, level), true
 end
 
-local function read(w, shown)          -- lowers the level; the first reading after a cold start may raise it, and an exact one
+local function read(w, shown)          -- lowers the level; the first reading after a cold start may raise it, and one that is exact or bounded
   if shown.remaining == NOT_LIMITED then return end
   store(w)
   if shown.limit and shown.limit > 0 then resize(w, shown.limit) end
