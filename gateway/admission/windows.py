@@ -202,7 +202,7 @@ class Window:
         """Take in a reading.
 
         It lowers the level; the first after a cold start may raise it, and one that is exact or
-        bounded does, by half. -1 remaining, as some providers send for "not limited", is no reading.
+        bounded does, by half. -1 remaining, as some send for "not limited", is no reading.
         """
         if shown.remaining == _NOT_LIMITED:
             return
