@@ -31,6 +31,7 @@ from gateway.stores.ledger import (
     Unknown,
     Waiting,
 )
+from gateway.upstream.account import is_probe
 from techniques.core.request import Request
 
 _LOOK_S: Final = 1.0
@@ -69,8 +70,9 @@ class Run:
         await self._pacer.first(model.account)
         asking = self._asking(model, request)  # only now: by the first answer its windows are known
         self._must_end_in_time(asking)
-        if self._pacer.paces:
-            errors.must_be_up(asking)
+        if self._pacer.paces and errors.must_be_up(asking):
+            probe = {asking.account.probe(asking.model): 1}
+            asking = replace(asking, needs={**asking.needs, **probe})
         try:
             asking = await self._let_through(asking, moves=moves)
         except BaseException:
@@ -144,6 +146,8 @@ class Run:
         errors.must_be_granted(own)
         self._asker.taken = True
         if isinstance(theirs, Waiting):
+            if is_probe(theirs.binding):  # another replica has gone to see
+                raise errors.down(asking)
             asking.account.has_tightened()
             if self._pacer.observes:
                 self._note(asking, theirs, (theirs.eta_ms or 0) / 1000, "observed")

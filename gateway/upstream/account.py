@@ -20,6 +20,7 @@ WHOLE: Final = "*"
 """In a window's name: of all models of the account."""
 _MOST_MODELS: Final = 1024
 _COLD: Final = 0.1
+_PROBE: Final = ":probe:0"
 _TIGHT_S: Final = 2.0
 _DEDUCTED_AT_ONCE: Final = frozenset({"reserve_max", "reserve_larger"})
 _DEDUCTED_IN_TIME: Final = frozenset({"actual", "cached_free"})
@@ -147,9 +148,14 @@ class Account:
         may have sent their first calls, too.
         """
         fresh, self._fresh = self._fresh, {}
-        return [
+        specs = [
             _cold(spec, fresh.get(name), needs.get(name, 0)) for name, spec in self._windows.items()
         ]
+        return specs + [WindowSpec(name, "gauge", 1) for name in needs if is_probe(name)]
+
+    def probe(self, model: str) -> str:
+        """Return the window that one call alone is in which sees whether *model* is up again."""
+        return f"{model}{_PROBE}"
 
     def learn(self, readings: Iterable[WindowReading]) -> None:
         """Remember the windows that an answer told of."""
@@ -169,7 +175,7 @@ class Account:
     def learn_of(self, windows: Iterable[WindowState]) -> None:
         """Remember the windows that the ledger has, whoever made them."""
         for state in windows:
-            if state.name not in self._windows:
+            if state.name not in self._windows and not is_probe(state.name):
                 period_ms = int(1000 * float(state.name.rpartition(":")[2]) * self.minute_s / 60)
                 self.add(WindowSpec(state.name, state.kind, state.cap, period_ms))
 
@@ -202,6 +208,11 @@ class Account:
             self._charged.clear()
         self._charged[model] = found
         return found
+
+
+def is_probe(window: str) -> bool:
+    """Return whether *window* lets one call through to see whether a model is up."""
+    return window.endswith(_PROBE)
 
 
 def unlimited() -> Account:
