@@ -29,6 +29,8 @@ OnLoss: TypeAlias = Literal["closed", "local"]
 _SHARE: Final = 0.8
 _FIRST_S: Final = 1.0
 _LONGEST_S: Final = 5.0
+_TRIES: Final = 4
+"""One answer that is late is a busy moment, here or there. All that is asked may be repeated."""
 _MONEY: Final = ":usd:"
 _UPSTREAM: Final = "up:"
 
@@ -204,13 +206,14 @@ class GuardedLedger:
         self, shared: Callable[[], Awaitable[T]], here: Callable[[], Awaitable[T]]
     ) -> T:
         if not self.lost or anyio.current_time() >= self._ask_at:
-            try:
-                answer = await shared()
-            except StoreLost:
-                self._note_loss()
-            else:
+            for _ in range(1 if self.lost else _TRIES):
+                try:
+                    answer = await shared()
+                except StoreLost:
+                    continue
                 self._note_answer()
                 return answer
+            self._note_loss()
         return await here()
 
     def _note_loss(self) -> None:

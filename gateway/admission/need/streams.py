@@ -38,16 +38,16 @@ class Streams:
     def __len__(self) -> int:
         return len(self._chains) + len(self._wide)
 
-    def find(self, key: Key) -> tuple[Stream, int] | None:
+    def find(self, key: Key, least: int = LEAST) -> tuple[Stream, int] | None:
         """Return the narrowest stream of *key* that has enough to say, None if there is none.
 
         With it comes how many are narrower.
         """
         chain = self._chains.get(key) or self._known(key)
-        if len(chain[0].recent) >= LEAST:
+        if len(chain[0].recent) >= least:
             return chain[0], 0
         for place, stream in enumerate(chain):
-            if len(stream.recent) >= LEAST:
+            if len(stream.recent) >= least:
                 return stream, place
         return None
 
