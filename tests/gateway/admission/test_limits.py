@@ -275,3 +275,16 @@ def test_a_date_without_a_zone_is_universal_time(monkeypatch: pytest.MonkeyPatch
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+def test_azures_slices_of_ten_seconds_are_told_by_its_minutes() -> None:
+    headers = {
+        "x-ratelimit-limit-requests": "60",
+        "x-ratelimit-remaining-requests": "59",
+        "x-ratelimit-reset-requests": "34",
+    }
+
+    assert told(VENDORS["azure"], headers).readings == (
+        Reading("requests", 60, 60, 59, 34, "fixed"),
+        Reading("requests", 10, 10, None, 34, "fixed"),
+    )
