@@ -60,6 +60,7 @@ readings = st.lists(
         period_ms=st.sampled_from([MINUTE_MS, DAY_MS]),
         reset_ms=st.one_of(st.none(), st.integers(0, 90_000)),
         exact=st.booleans(),
+        bounded=st.booleans(),
     ),
     max_size=3,
 )

@@ -74,6 +74,31 @@ async def test_of_an_exact_reading_what_was_sent_later_is_taken_off_as_ever(desk
     assert await desk.level("tok") == pytest.approx(17_000, abs=1)
 
 
+async def test_what_was_sent_just_before_may_come_after_and_is_taken_off_what_is_raised(
+    desk: Desk,
+) -> None:
+    await desk.define(bucket("tok", 30_000))
+    await desk.ask("a", dispatched=True, tok=10_000)
+    await desk.ask("b", dispatched=True, tok=4000)
+    desk.tell("b", WindowReading("tok", 28_000, 30_000, exact=True))
+    assert await desk.level("tok") == 17_000
+
+
+async def test_a_reading_that_is_bounded_raises_by_what_is_there_when_all_held_is_used(
+    desk: Desk,
+) -> None:
+    await desk.define(bucket("tok", 30_000, level=1000))
+    await desk.ask("a", dispatched=True, tok=500)
+    desk.settle("a", tok=500)
+    desk.tell("a", read(10_000, 30_000))  # the first
+    await desk.ask("b", dispatched=True, tok=4000)
+    desk.clock.pass_(1000)
+    await desk.ask("c", dispatched=True, tok=1000)
+    desk.tell("c", WindowReading("tok", 20_000, 30_000, bounded=True))
+    # There were 5,500; of 20,000 five thousand may still be taken, and what c comes to twice.
+    assert await desk.level("tok") == pytest.approx(5500 + (14_000 - 5500) / 2)
+
+
 async def test_a_window_is_left_at_most_what_a_definition_says_until_the_next_reading(
     desk: Desk,
 ) -> None:

@@ -182,6 +182,27 @@ async def test_the_first_call_to_an_account_that_tells_goes_alone() -> None:
     assert [at - began for at in provider.began] == pytest.approx([0, 0.5, 0.5])
 
 
+async def test_who_waits_for_the_first_answer_is_held_by_what_it_tells() -> None:
+    answers = [
+        Answer(
+            {
+                "x-ratelimit-limit-requests": "3",
+                "x-ratelimit-remaining-requests": f"{left}",
+                "x-ratelimit-reset-requests": f"{20 * (3 - left)}s",
+            },
+            begins_s=0.5,
+        )
+        for left in (2, 1, 0, 0)
+    ]
+    paced, provider = Paced(vendor="openai"), Provider(*answers)
+    began = anyio.current_time()
+
+    await at_once(paced, provider, 4)
+
+    early = [at for at in provider.began if at - began < 10]
+    assert len(early) <= 3
+
+
 async def test_a_first_call_that_is_slow_holds_the_others_for_two_seconds() -> None:
     paced, provider = Paced(vendor="openai"), Provider(Answer(begins_s=30))
     began = anyio.current_time()
