@@ -2,7 +2,8 @@
 
 ``@pytest.mark.case("SSE-01")`` says which acceptance case a test proves;
 ``@pytest.mark.gateway({...})`` changes the gateway's configuration for it. Gateways with the same
-configuration are shared, since each takes about a second to start.
+configuration are shared, since each takes about a second to start; with ``fresh=True`` a test has
+one for itself, that knows of no limit yet.
 """
 
 from __future__ import annotations
@@ -58,10 +59,13 @@ class Gateways:
         """Return a gateway with *changes*, started if there is none."""
         key = json.dumps(changes, sort_keys=True)
         if key not in self.running or self.running[key].process.poll() is not None:
-            config = settings(self.upstream.port, self.dead, changes)
-            gateway = Gateway(self.folders.mktemp("gateway"), config)
-            self.running[key] = self.owned.enter_context(gateway)
+            self.running[key] = self.owned.enter_context(self.another(changes))
         return self.running[key]
+
+    def another(self, changes: Json) -> Gateway:
+        """Return a gateway with *changes* that does not run yet and is nobody else's."""
+        config = settings(self.upstream.port, self.dead, changes)
+        return Gateway(self.folders.mktemp("gateway"), config)
 
 
 @pytest.fixture(scope="session")
@@ -84,11 +88,16 @@ def stage(
     request: pytest.FixtureRequest, gateways: Gateways, upstream_process: ScriptedUpstream
 ) -> Iterator[Stage]:
     marker = request.node.get_closest_marker("gateway")
-    gateway = gateways.with_changes(marker.args[0] if marker else {})
     upstream_process.forget()
-    stage = Stage(upstream_process, gateway)
-    stage.count_outcomes()
-    yield stage
-    for exchange in stage.received:
-        exchange.leave()
-    invariants.check(stage)
+    with ExitStack() as owned:
+        changes = marker.args[0] if marker else {}
+        if marker is not None and marker.kwargs.get("fresh"):
+            gateway = owned.enter_context(gateways.another(changes))
+        else:
+            gateway = gateways.with_changes(changes)
+        stage = Stage(upstream_process, gateway)
+        stage.count_outcomes()
+        yield stage
+        for exchange in stage.received:
+            exchange.leave()
+        invariants.check(stage)
