@@ -60,7 +60,7 @@ async def pacing(
         return
     async with AsyncExitStack() as stack:
         ledger = await stack.enter_async_context(
-            ledger_of(config.store, stated.queue, config.server.workers)
+            ledger_of(config.store, stated.queue, config.server.workers, meter.lost)
         )
         policy = PacingPolicy(
             stated.mode, stated.patience.stream_s, stated.patience.json_s, stated.move_after_s
@@ -81,7 +81,7 @@ async def pacing(
 def _show_store(opened: Pacing, meter: PacingMeter) -> None:
     ledger = opened.ledger
     if isinstance(ledger, GuardedLedger):
-        meter.look_at_store(lost=ledger.lost, dropped=ledger.dropped)
+        meter.dropped(ledger.dropped)
 
 
 def _has_own_limits(config: Config, durable: Durable | None) -> bool:

@@ -33,7 +33,7 @@ def advice(error: GatewayError, status: int) -> dict[str, str]:
     if isinstance(error, UpstreamFailed):
         if error.retry_after is not None:
             headers["retry-after"] = str(math.ceil(max(0.0, error.retry_after)))
-        hopeless = not error.retryable
+        hopeless = not error.retryable or (error.retry_after or 0.0) > LONGEST_S
     else:
         hopeless = isinstance(error, (CapReached, DeadlinePassed))
     if hopeless and (status in _RETRIED or status >= 500 or status == 402):

@@ -3,7 +3,7 @@
 ``@pytest.mark.case("SSE-01")`` says which acceptance case a test proves;
 ``@pytest.mark.gateway({...})`` changes the gateway's configuration for it. Gateways with the same
 configuration are shared, since each takes about a second to start; with ``fresh=True`` a test has
-one for itself, that knows of no limit yet.
+one for itself. ``http://upstream.test`` in it stands for the scripted upstream.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ class Gateways:
 
     def another(self, changes: Json) -> Gateway:
         """Return a gateway with *changes* that does not run yet and is nobody else's."""
-        config = settings(self.upstream.port, self.dead, changes)
+        root = f"http://127.0.0.1:{self.upstream.port}"
+        placed = json.loads(json.dumps(changes).replace("http://upstream.test", root))
+        config = settings(self.upstream.port, self.dead, placed)
         return Gateway(self.folders.mktemp("gateway"), config)
 
 

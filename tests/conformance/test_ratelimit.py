@@ -6,6 +6,7 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import pairwise
 
 import pytest
 
@@ -18,7 +19,30 @@ from tests.fakes.script import Answer, completion, counts, error
 LIMIT, LEFT, RESET = (f"x-ratelimit-{what}-requests" for what in ("limit", "remaining", "reset"))
 JITTER_S = 0.6
 """What a call may come late on a busy machine."""
-PATIENT: Json = {"pacing": {"patience": {"json_s": 8}}}
+IMPATIENT = {"x-lockgate-max-wait-ms": "1000"}
+ACCOUNT: Json = {
+    "dialect": "openai_chat",
+    "base_url": "http://upstream.test/v1",
+    "api_key": "${OA_KEY}",
+    "allow_private": True,
+}
+NUMBERS = range(40)
+ACCOUNTS: Json = {f"rl{number}": {**ACCOUNT} for number in NUMBERS}
+pytestmark = pytest.mark.gateway(
+    {
+        "pacing": {"patience": {"json_s": 8}},
+        "upstream": {"backoff_s": 0.1},
+        "providers": ACCOUNTS | {"told": {**ACCOUNT, "vendor": "openai"}},
+        "models": [{"name": f"{name}-model", "provider": name} for name in (*ACCOUNTS, "told")],
+    }
+)
+_unused = iter(ACCOUNTS)
+
+
+@pytest.fixture
+def model() -> str:
+    """Return a model of an account of which nothing is known yet."""
+    return f"{next(_unused)}-model"
 
 
 def spent(reset: str, *, limit: int = 1) -> Answer:
@@ -55,7 +79,7 @@ def moment(seconds: float, form: str) -> str:
 def gaps(stage: Stage) -> list[float]:
     """Return the seconds between the calls upstream."""
     times = [asked.at for asked in stage.upstream.asked]
-    return [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    return [later - earlier for earlier, later in pairwise(times)]
 
 
 def at_once(stage: Stage, number: int, **fields: Json) -> list[Reply]:
@@ -74,39 +98,36 @@ def at_once(stage: Stage, number: int, **fields: Json) -> list[Reply]:
 
 
 @pytest.mark.case("RL-01")
-@pytest.mark.gateway(PATIENT, fresh=True)
 @pytest.mark.parametrize(
     ("reset", "pause_s"),
     [("12ms", 0.012), ("1s", 1), ("0.5", 0.5), ("1.4s", 1.4), ("0m1s", 1), ("1", 1)],
 )
-def test_a_duration_is_waited_for(stage: Stage, reset: str, pause_s: float) -> None:
+def test_a_duration_is_waited_for(stage: Stage, model: str, reset: str, pause_s: float) -> None:
     stage.upstream.plays(spent(reset), completion("b"))
 
-    first, second = stage.chat(), stage.chat()
+    first, second = stage.chat(model=model), stage.chat(model=model)
 
     assert (first.status, second.status) == (200, 200)
     assert pause_s - 0.05 <= gaps(stage)[0] <= pause_s + JITTER_S
 
 
 @pytest.mark.case("RL-01")
-@pytest.mark.gateway(PATIENT, fresh=True)
 @pytest.mark.parametrize("form", ["stamp", "zone", "epoch", "milliseconds"])
-def test_a_point_in_time_is_waited_for(stage: Stage, form: str) -> None:
+def test_a_point_in_time_is_waited_for(stage: Stage, model: str, form: str) -> None:
     stage.upstream.plays(spent(moment(2, form)), completion("b"))
 
-    first, second = stage.chat(), stage.chat()
+    first, second = stage.chat(model=model), stage.chat(model=model)
 
     assert (first.status, second.status) == (200, 200)
     assert 0.7 <= gaps(stage)[0] <= 2 + JITTER_S  # whole seconds are cut
 
 
 @pytest.mark.case("RL-01")
-@pytest.mark.gateway(PATIENT, fresh=True)
 @pytest.mark.parametrize("reset", ["0", "-3", "", "soon"])
-def test_what_tells_of_no_pause_delays_nothing(stage: Stage, reset: str) -> None:
+def test_what_tells_of_no_pause_delays_nothing(stage: Stage, model: str, reset: str) -> None:
     stage.upstream.plays(spent(reset, limit=600), completion("b"))
 
-    first, second = stage.chat(), stage.chat()
+    first, second = stage.chat(model=model), stage.chat(model=model)
 
     assert (first.status, second.status) == (200, 200)
     assert gaps(stage)[0] < 2 + JITTER_S
@@ -114,25 +135,25 @@ def test_what_tells_of_no_pause_delays_nothing(stage: Stage, reset: str) -> None
 
 
 @pytest.mark.case("RL-01")
-@pytest.mark.gateway({**PATIENT, "providers": {"oa": {"vendor": "openai"}}}, fresh=True)
 def test_a_header_that_cannot_be_read_is_counted_and_named(stage: Stage) -> None:
     stage.upstream.plays(spent("soon", limit=600))
 
-    assert stage.chat().status == 200
+    assert stage.chat(model="told-model").status == 200
 
-    unread = stage.total("lockgate_header_unparsed_total", provider="oa", header=RESET)
+    unread = stage.total("lockgate_header_unparsed_total", provider="told", header=RESET)
     assert unread == 1
 
 
 @pytest.mark.case("RL-01")
-@pytest.mark.gateway({"pacing": {"patience": {"json_s": 1}}}, fresh=True)
 @pytest.mark.parametrize(
     ("reset", "pause_s"), [("2m59.56s", 180), ("6m0s", 360), ("1h30m", 5400), ("30", 30)]
 )
-def test_a_long_pause_is_told_and_not_sent_into(stage: Stage, reset: str, pause_s: int) -> None:
+def test_a_long_pause_is_told_and_not_sent_into(
+    stage: Stage, model: str, reset: str, pause_s: int
+) -> None:
     stage.upstream.plays(spent(reset))
 
-    first, second = stage.chat(), stage.chat()
+    first, second = (stage.chat(headers=IMPATIENT, model=model) for _ in range(2))
 
     assert (first.status, second.status) == (200, 429)
     assert len(stage.upstream.asked) == 1
@@ -141,13 +162,12 @@ def test_a_long_pause_is_told_and_not_sent_into(stage: Stage, reset: str, pause_
 
 
 @pytest.mark.case("RL-03")
-@pytest.mark.gateway(PATIENT, fresh=True)
 @pytest.mark.parametrize("form", ["seconds", "epoch", "milliseconds"])
-def test_a_bare_number_is_told_apart_by_its_size(stage: Stage, form: str) -> None:
+def test_a_bare_number_is_told_apart_by_its_size(stage: Stage, model: str, form: str) -> None:
     value = "2" if form == "seconds" else moment(2, form)
     stage.upstream.plays(limited(x_ratelimit_reset=value), completion("ok"))
 
-    answer = stage.chat()
+    answer = stage.chat(model=model)
 
     assert answer.status == 200
     least = 2.0 if form == "seconds" else 0.9
@@ -155,34 +175,31 @@ def test_a_bare_number_is_told_apart_by_its_size(stage: Stage, form: str) -> Non
 
 
 @pytest.mark.case("RL-03")
-@pytest.mark.gateway(PATIENT, fresh=True)
-def test_a_time_long_past_is_still_no_hot_loop(stage: Stage) -> None:
+def test_a_time_long_past_is_still_no_hot_loop(stage: Stage, model: str) -> None:
     stage.upstream.plays(limited(x_ratelimit_reset="1700000000"), completion("ok"))
 
-    assert stage.chat().status == 200
+    assert stage.chat(model=model).status == 200
     assert gaps(stage)[0] >= 0.01
 
 
 @pytest.mark.case("RL-04")
-@pytest.mark.gateway(PATIENT, fresh=True)
 @pytest.mark.parametrize("wait", ["2", "0.5", "date", "past"])
-def test_retry_after_is_waited_for_in_either_form(stage: Stage, wait: str) -> None:
+def test_retry_after_is_waited_for_in_either_form(stage: Stage, model: str, wait: str) -> None:
     forms = {"date": moment(2, "date"), "past": moment(-60, "date")}
     least = {"2": 2.0, "0.5": 0.5, "date": 0.9, "past": 0.0}[wait]
     stage.upstream.plays(limited(retry_after=forms.get(wait, wait)), completion("ok"))
 
-    answer = stage.chat()
+    answer = stage.chat(model=model)
 
     assert (answer.status, answer.json["choices"][0]["message"]["content"]) == (200, "ok")
     assert least - 0.05 <= gaps(stage)[0] <= 2 + JITTER_S
 
 
 @pytest.mark.case("RL-06")
-@pytest.mark.gateway({"upstream": {"backoff_s": 0.1}, **PATIENT}, fresh=True)
-def test_a_bare_429_is_waited_out_longer_each_time(stage: Stage) -> None:
+def test_a_bare_429_is_waited_out_longer_each_time(stage: Stage, model: str) -> None:
     stage.upstream.plays(limited(), limited(), completion("ok"))
 
-    answer = stage.chat()
+    answer = stage.chat(model=model)
 
     assert answer.status == 200
     assert len(stage.upstream.asked) == 3
@@ -192,11 +209,10 @@ def test_a_bare_429_is_waited_out_longer_each_time(stage: Stage) -> None:
 
 
 @pytest.mark.case("RL-07")
-@pytest.mark.gateway({"pacing": {"patience": {"json_s": 1}}}, fresh=True)
-def test_an_hour_is_neither_waited_nor_hammered(stage: Stage) -> None:
+def test_an_hour_is_neither_waited_nor_hammered(stage: Stage, model: str) -> None:
     stage.upstream.plays(limited(retry_after="3600"))
 
-    first, second = stage.chat(), stage.chat()
+    first, second = (stage.chat(headers=IMPATIENT, model=model) for _ in range(2))
 
     assert [answer.status for answer in (first, second)] == [429, 429]
     assert max(first.took, second.took) < 2
@@ -206,14 +222,13 @@ def test_an_hour_is_neither_waited_nor_hammered(stage: Stage) -> None:
 
 
 @pytest.mark.case("RL-09")
-@pytest.mark.gateway(PATIENT, fresh=True)
-def test_what_no_window_could_hold_is_refused_at_once(stage: Stage) -> None:
+def test_what_no_window_could_hold_is_refused_at_once(stage: Stage, model: str) -> None:
     said = counts(10, 5)
     headers = {f"x-ratelimit-{name}-tokens": value for name, value in _TOKENS.items()}
     stage.upstream.plays(_whole(said, headers))
-    assert stage.chat().status == 200
+    assert stage.chat(model=model).status == 200
 
-    answer = stage.chat(messages=[{"role": "user", "content": "w " * 8000}])
+    answer = stage.chat(model=model, messages=[{"role": "user", "content": "w " * 8000}])
 
     assert 400 <= answer.status < 500
     assert answer.status != 429
@@ -231,15 +246,14 @@ def _whole(used: Json, headers: dict[str, str]) -> Answer:
 
 
 @pytest.mark.case("RL-10")
-@pytest.mark.gateway(PATIENT, fresh=True)
 @pytest.mark.parametrize("waits", [("1", "3"), ("3", "1")])
-def test_the_pause_that_ends_last_holds(stage: Stage, waits: tuple[str, str]) -> None:
+def test_the_pause_that_ends_last_holds(stage: Stage, model: str, waits: tuple[str, str]) -> None:
     short, long = (limited(retry_after=wait) for wait in waits)
     stage.upstream.plays(short.later(0.05), long.later(0.3), *[completion("ok")] * 3)
 
     began = time.monotonic()
-    answers = at_once(stage, 2)
-    answers.append(stage.chat())
+    answers = at_once(stage, 2, model=model)
+    answers.append(stage.chat(model=model))
 
     assert [answer.status for answer in answers] == [200, 200, 200]
     first, second, *later = (asked.at - began for asked in stage.upstream.asked)
@@ -248,22 +262,20 @@ def test_the_pause_that_ends_last_holds(stage: Stage, waits: tuple[str, str]) ->
 
 
 @pytest.mark.case("RL-12")
-@pytest.mark.gateway({"pacing": {"patience": {"json_s": 8}}}, fresh=True)
-def test_who_has_time_waits_until_an_upstream_is_free_again(stage: Stage) -> None:
+def test_who_has_time_waits_until_an_upstream_is_free_again(stage: Stage, model: str) -> None:
     stage.upstream.plays(limited(retry_after="2"), completion("ok"))
 
-    answer = stage.chat(headers={"x-lockgate-deadline-ms": "10000"})
+    answer = stage.chat(model=model, headers={"x-lockgate-deadline-ms": "10000"})
 
     assert answer.status == 200
     assert gaps(stage)[0] >= 1.95
 
 
 @pytest.mark.case("RL-12")
-@pytest.mark.gateway({"pacing": {"patience": {"json_s": 1}}}, fresh=True)
-def test_who_has_no_time_is_told_when_to_come_again(stage: Stage) -> None:
+def test_who_has_no_time_is_told_when_to_come_again(stage: Stage, model: str) -> None:
     stage.upstream.plays(limited(retry_after="3"), completion("ok"))
 
-    first, second = stage.chat(), stage.chat()
+    first, second = (stage.chat(headers=IMPATIENT, model=model) for _ in range(2))
 
     for answer in (first, second):
         assert answer.status in {429, 503}

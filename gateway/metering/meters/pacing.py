@@ -32,6 +32,7 @@ class PacingMeter:
         self._shown = shown
         self._declare_calls(registry)
         self._declare_pools(registry)
+        self._declare_store(registry)
         for model, provider in models:  # a rate needs the zero before the first
             for counter in (self._resumes, self._suspensions, self._avoided):
                 counter.labels(model, provider)
@@ -106,7 +107,6 @@ class PacingMeter:
         )
         self._queued = gauge("queue_depth", "Calls that wait for an account.", ("provider",))
         self._leases = gauge("leases", "Calls that hold something of an account.", ("provider",))
-        self._lost = gauge("store_lost", "Whether the shared store is lost: 1 if so.", ())
         self._dropped = gauge(
             "store_drops", "Operations that the shared store was never told of.", ()
         )
@@ -114,10 +114,28 @@ class PacingMeter:
             "orphan_leases", "Leases whose holder was lost after it had sent.", ("provider",)
         )
 
-    def look_at_store(self, *, lost: bool, dropped: int) -> None:
-        """Show whether the shared store is lost, and how much was never told to it."""
+    def _declare_store(self, registry: CollectorRegistry) -> None:
+        self._lost = Gauge(
+            "lockgate_store_lost",
+            "1 while the shared store of limits and budgets does not answer.",
+            registry=registry,
+            multiprocess_mode="livemax",
+        )
+        self._losses = Counter(
+            "lockgate_store_losses",
+            "How often the shared store was lost.",
+            registry=registry,
+        )
+
+    def dropped(self, count: int) -> None:
+        """Show how many operations the shared store was never told of."""
+        self._dropped.set(count)
+
+    def lost(self, lost: bool) -> None:  # noqa: FBT001 - it is told, not called to choose
+        """Show that the shared store is lost, or is back."""
         self._lost.set(lost)
-        self._dropped.set(dropped)
+        if lost:
+            self._losses.inc()
 
     def __call__(self, facts: Sequence[Fact]) -> None:
         """Count *facts*."""

@@ -145,3 +145,13 @@ def test_an_overload_inside_a_stream_is_named_ant_05() -> None:
     )
 
     assert orjson.loads(sent[6:])["error"]["type"] == "overloaded_error"
+
+
+@pytest.mark.parametrize(("wait", "again"), [(60, None), (61, "false"), (3600, "false")])
+def test_a_wait_that_the_sdks_would_cut_short_is_not_to_be_tried(
+    wait: int, again: str | None
+) -> None:
+    _, _, headers = told(upstream("rate_limited", 429, retry_after=wait))
+
+    assert headers["retry-after"] == str(wait)
+    assert headers.get("x-should-retry") == again
