@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import anyio
@@ -70,8 +71,10 @@ def store_lost() -> Unavailable:
     return Unavailable("The store of limits and budgets does not answer.", code="store_lost")
 
 
-def must_be_granted(answer: Answer) -> None:
+def must_be_granted(answer: Answer, renews_s: Callable[[str], float | None]) -> None:
     """Refuse a call that its caller's own windows do not let through.
+
+    *renews_s* tells in how many seconds the period of a window of money ends.
 
     Raises:
         KeyLimited: Later they will.
@@ -84,7 +87,7 @@ def must_be_granted(answer: Answer) -> None:
             wait_s = None if answer.eta_ms is None else answer.eta_ms / 1000
             raise KeyLimited(f"This key's limit of {what} is reached.", retry_after=wait_s)
         case Never() if _dimension(answer.binding) == "usd":
-            raise BudgetExhausted(_spent(answer))
+            raise BudgetExhausted(_spent(answer), retry_after=renews_s(answer.binding))
         case Never():
             raise OverLimit(
                 f"This request needs more {_what(answer.binding)} than its key may use in a minute."

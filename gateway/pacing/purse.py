@@ -53,6 +53,15 @@ class Purse:
             needs[budget.window_name(now)] = money
         return needs
 
+    def renews_s(self, window: str) -> float | None:
+        """Return in how many seconds the period of a budget's *window* ends, None if it does not."""
+        now = utc_now()
+        for budget in self._budgets:
+            end = budget.span(now).end
+            if end is not None and budget.window_name(now) == window:
+                return (end - now).total_seconds()
+        return None
+
     async def windows(self) -> list[WindowSpec]:
         """Return the windows as they are to be defined where they are not known.
 

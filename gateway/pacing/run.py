@@ -143,7 +143,7 @@ class Run:
         while isinstance(own, Waiting) and ":usd:" in own.binding:
             await self._hold_on(asking, own, asking.lease)
             own, _ = await self._asker.ask([asking])
-        errors.must_be_granted(own)
+        errors.must_be_granted(own, self._purse.renews_s)
         self._asker.taken = True
         if isinstance(theirs, Waiting):
             if is_probe(theirs.binding):  # another replica has gone to see

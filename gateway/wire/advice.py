@@ -6,6 +6,7 @@ import math
 from typing import Final
 
 from techniques.core.errors import (
+    BudgetExhausted,
     CapReached,
     DeadlinePassed,
     GatewayError,
@@ -30,9 +31,9 @@ def advice(error: GatewayError, status: int) -> dict[str, str]:
     if isinstance(error, HeldBack | KeyLimited):
         return _held(error.retry_after)
     headers: dict[str, str] = {}
+    if isinstance(error, UpstreamFailed | BudgetExhausted) and error.retry_after is not None:
+        headers["retry-after"] = str(math.ceil(max(0.0, error.retry_after)))
     if isinstance(error, UpstreamFailed):
-        if error.retry_after is not None:
-            headers["retry-after"] = str(math.ceil(max(0.0, error.retry_after)))
         hopeless = not error.retryable or (error.retry_after or 0.0) > LONGEST_S
     else:
         hopeless = isinstance(error, (CapReached, DeadlinePassed))

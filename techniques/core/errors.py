@@ -71,9 +71,17 @@ class CapReached(RequestRejected):
 
 
 class BudgetExhausted(CapReached):
-    """The budget of the caller's key, or of its team, leaves no call to make."""
+    """The budget of the caller's key, or of its team, leaves no call to make.
+
+    Attributes:
+        retry_after: Seconds until its next period begins, None if there is none.
+    """
 
     default_code = "budget_exhausted"
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class OverLimit(RequestRejected):

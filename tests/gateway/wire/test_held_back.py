@@ -71,4 +71,6 @@ def test_each_has_its_status_and_its_name(
 
 @BOTH
 def test_a_used_up_budget_is_not_to_be_tried_again(dialect: Dialect) -> None:
+    told = {"x-should-retry": "false", "retry-after": "3600"}
+    assert dialect.failure(BudgetExhausted("x", retry_after=3599.5)).headers == told
     assert dialect.failure(BudgetExhausted("x")).headers == {"x-should-retry": "false"}
