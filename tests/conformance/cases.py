@@ -34,9 +34,6 @@ AREAS: Final = MappingProxyType(
 COMING: Final = MappingProxyType(
     {
         "RSP": "7 · Every client",
-        "RL": "3 · Pacing",
-        "BUD": "3 · Pacing",
-        "REDIS": "3 · Pacing",
         "CACHE": "Reuse",
         "COST": "5 · Money and sight",
     }
@@ -45,15 +42,12 @@ COMING: Final = MappingProxyType(
 
 PARTLY: Final = MappingProxyType(
     {
-        "COST-04": "the refusal of a key with a budget: 3 · Pacing",
-        "COST-05": "the refusal of a key over its budget: 3 · Pacing",
         "LIF-01": "the Responses surface: 7 · Every client",
         "LIF-12": "a ledger in a database that is down: 5 · Money and sight",
         "JSON-01": "the Responses surface: 7 · Every client",
         "PAR-02": "the Responses surface: 7 · Every client",
         "PAR-04": "the Responses surface: 7 · Every client",
         "RET-01": "an account marked as used up: 3 · Pacing",
-        "USE-06": "a budget's reservation given back: 3 · Pacing",
     }
 )
 """What of a tested case is still to come."""
@@ -124,14 +118,11 @@ CASES: Final = MappingProxyType(
         "USE-02": "Usage is told twice, or not in a chunk of its own.",
         "USE-03": "Running totals are added up, or the last details missed.",
         "USE-05": "Missing usage is guessed without bounds, as zero, or unmarked.",
-        "USE-06": "A call that failed before any output is charged.",
         "USE-07": "A client that leaves pays nothing, or for half.",
         "USE-08": "Tokens of an earlier attempt are not counted.",
         "COST-01": "Tokens written to the cache are charged twice.",
         "COST-02": "Tokens read from the cache are charged in full on streams.",
         "COST-03": "Cached tokens are added to the prompt instead of taken out of it.",
-        "COST-04": "A model without a price is free.",
-        "COST-05": "The operator's own price does not count for budgets.",
         "COST-08": "Audio is charged as text, or not at all.",
         "COST-10": "Attempts on different models are charged as one.",
         "LIF-01": "The client leaves in mid-stream, the upstream goes on.",

@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "tests/conformance" in item.path.as_posix():
+        if "tests/conformance" in item.path.as_posix() and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(30))
 
 

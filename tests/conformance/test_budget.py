@@ -130,6 +130,7 @@ def _told(gateways: list[Gateway], answers: list[Json]) -> str:
     return f"{codes} {[gateway.log[-1500:] for gateway in gateways]}"
 
 
+@pytest.mark.timeout(90)
 @pytest.mark.case("BUD-02")
 @pytest.mark.parametrize("replicas", [3], indirect=True)
 def test_replicas_spend_one_budget(

@@ -169,7 +169,7 @@ class Gateway:
         return count
 
     def _wait_until_ready(self) -> None:
-        mark, until = "listening on http://127.0.0.1:", time.monotonic() + 20
+        mark, until = "listening on http://127.0.0.1:", time.monotonic() + 40
         while time.monotonic() < until:
             if self.process.poll() is not None:
                 raise RuntimeError(f"The gateway did not start:\n{self.log}")

@@ -47,13 +47,19 @@ class Batches:
     """Carries calls to the server, in order.
 
     Args:
-        deadline_s: How long one is waited for.
+        deadline_s: How long one is waited for once one was not answered in time.
+        patience_s: How long until then: a server that answers may be late once, and so may this
+            process be in reading it.
         most: How many calls that nobody waits for are kept while the server is away.
     """
 
-    def __init__(self, client: Redis | RedisCluster, *, deadline_s: float, most: int) -> None:
+    def __init__(
+        self, client: Redis | RedisCluster, *, deadline_s: float, patience_s: float, most: int
+    ) -> None:
         self._client = client
         self._deadline_s = deadline_s
+        self._patience_s = max(patience_s, deadline_s)
+        self._answers = True
         self._most = most
         self._calls: deque[Call] = deque()
         self._some = anyio.Event()
@@ -77,13 +83,14 @@ class Batches:
             call.done = anyio.Event()
         self._calls.extend(calls)
         self._some.set()
-        with anyio.move_on_after(self._deadline_s):
+        with anyio.move_on_after(self._patience_s if self._answers else self._deadline_s):
             for call in calls:
                 if call.done is not None:
                     await call.done.wait()
         for call in calls:
             if call.done is not None and not call.done.is_set():
                 call.given_up = True
+                self._answers = False
                 raise StoreLost("the ledger's store did not answer in time")
             if call.lost is not None:
                 raise StoreLost("the ledger's store failed") from call.lost
@@ -144,6 +151,7 @@ class Batches:
                         answers[i] = got
         except (RedisError, OSError, TimeoutError) as failure:
             return failure
+        self._answers = True
         for call, got in zip(batch, answers, strict=True):
             _settle(call, got)
         return None
