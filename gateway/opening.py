@@ -60,7 +60,7 @@ async def pacing(
         return
     async with AsyncExitStack() as stack:
         ledger = await stack.enter_async_context(
-            ledger_of(config.store, stated.queue, config.server.workers, meter.lost)
+            ledger_of(config.store, stated.queue, config.server.workers, meter.store)
         )
         policy = PacingPolicy(
             stated.mode, stated.patience.stream_s, stated.patience.json_s, stated.move_after_s

@@ -54,7 +54,7 @@ class Purse:
         return needs
 
     def renews_s(self, window: str) -> float | None:
-        """Return in how many seconds the period of a budget's *window* ends, None if it does not."""
+        """Return in how many seconds the period of a *window* of money ends, None: never."""
         now = utc_now()
         for budget in self._budgets:
             end = budget.span(now).end

@@ -25,8 +25,8 @@ from gateway.stores.ledger import (
 from gateway.stores.memory import MemoryLedger
 
 OnLoss: TypeAlias = Literal["closed", "local"]
-Told: TypeAlias = Callable[[bool], None]
-"""Is told when the shared ledger is lost, and with False when it is back."""
+Told: TypeAlias = Callable[[Literal["lost", "back"]], None]
+"""Is told when the shared ledger is lost, and when it is back."""
 
 _SHARE: Final = 0.8
 _FIRST_S: Final = 1.0
@@ -40,7 +40,7 @@ T = TypeVar("T")
 _log = structlog.get_logger()
 
 
-def _untold(_lost: bool) -> None:  # noqa: FBT001 - nothing is chosen by it
+def _untold(_how: Literal["lost", "back"]) -> None:
     pass
 
 
@@ -231,7 +231,7 @@ class GuardedLedger:
             self.lost, self.losses = True, self.losses + 1
             self._pause_s = _FIRST_S
             self._local = self._alone()
-            self._policy.told(True)
+            self._policy.told("lost")
             _log.warning("store.lost", budgets=self._policy.budgets, windows=self._policy.windows)
         else:
             self._pause_s = min(2 * self._pause_s, _LONGEST_S)
@@ -242,7 +242,7 @@ class GuardedLedger:
             self.lost = False
             self._stale = self._known
             self._known = set()
-            self._policy.told(False)
+            self._policy.told("back")
             _log.warning("store.back")
 
     def _is_stale(self, pool: str) -> bool:

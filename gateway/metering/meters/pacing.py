@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -131,10 +131,10 @@ class PacingMeter:
         """Show how many operations the shared store was never told of."""
         self._dropped.set(count)
 
-    def lost(self, lost: bool) -> None:  # noqa: FBT001 - it is told, not called to choose
+    def store(self, how: Literal["lost", "back"]) -> None:
         """Show that the shared store is lost, or is back."""
-        self._lost.set(lost)
-        if lost:
+        self._lost.set(how == "lost")
+        if how == "lost":
             self._losses.inc()
 
     def __call__(self, facts: Sequence[Fact]) -> None:
