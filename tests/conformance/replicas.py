@@ -73,11 +73,11 @@ def charged(client: Redis, prefix: str, pool: str) -> int:
     """Return the picodollars that the store has charged to the only budget of *pool*."""
     (name,) = client.keys(f"{prefix}:{{{pool}}}:m:*")
     cap, free = client.hmget(name, "cap", "free")
-    return int(cap) - int(free)
+    return int(cap or 0) - int(free or 0)
 
 
 def held(client: Redis, prefix: str, pool: str) -> int:
     """Return the picodollars that calls under way hold of it."""
     (name,) = client.keys(f"{prefix}:{{{pool}}}:m:*")
     left, free = client.hmget(name, "left", "free")
-    return int(free) - int(left)
+    return int(free or 0) - int(left or 0)

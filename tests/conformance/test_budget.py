@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -35,7 +36,7 @@ from tests.services.valkey import Valkey
 EACH = 1_500_000_000
 """What a call costs that writes a hundred tokens, in picodollars."""
 CENT = 10_000_000_000
-LOCAL: Json = {
+LOCAL: dict[str, Json] = {
     "upstream": {"retries": 0},
     "keys": [
         with_budget(name, "0.01") for name in ("crowd", "unpriced", "failing", "reserved", "kept")
@@ -56,6 +57,10 @@ def outcomes(answers: list[Json]) -> dict[int, int]:
     """Return how many of *answers* have each status."""
     statuses = [answer.status for answer in answers]
     return {status: statuses.count(status) for status in set(statuses)}
+
+
+def _were_asked(played: ScriptedUpstream, calls: int) -> bool:
+    return len(played.asked) == calls
 
 
 @pytest.mark.case("BUD-01")
@@ -165,7 +170,7 @@ def test_every_way_to_end_settles_once(
     asked = request(CHAT, dumps(chat(stream=True, max_tokens=100)), bearer("other"))
     for number in range(11, 21):
         line = dial(gateway.port, asked)
-        assert within(2, lambda number=number: len(played.asked) == number)
+        assert within(2, partial(_were_asked, played, number))
         line.close()
     last = ask(gateway, "other", max_tokens=100)
 
