@@ -11,11 +11,15 @@ from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Dialect
 from gateway.wire.openai_chat import OpenAIChat
 from techniques.core.errors import (
+    BudgetExhausted,
     CapReached,
     DeadlinePassed,
     Denied,
     FailureKind,
     GatewayError,
+    HeldBack,
+    KeyLimited,
+    OverLimit,
     RequestRejected,
     Said,
     TechniqueFailed,
@@ -54,6 +58,13 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("The deadline has passed", DeadlinePassed("")),
     ("The body is too large", TooLarge("")),
     ("A cap on calls or money leaves no call to make", CapReached("")),
+    ("The budget of the key or its team leaves too little", BudgetExhausted("")),
+    ("... or what it leaves is held by calls under way", KeyLimited("", code="budget_held")),
+    ("The key's own limit on requests, tokens or calls at once", KeyLimited("", retry_after=3)),
+    ("More than a rate limit ever lets through", OverLimit("")),
+    ("A rate limit, for longer than the call may be held", HeldBack("", retry_after=3)),
+    ("... for longer than a minute", HeldBack("", retry_after=300)),
+    ("... and too many wait already", HeldBack("", code="queue_full")),
     ("The technique failed, and `on-error` is `raise`", TechniqueFailed("")),
     ("... as none of its draws was usable", TechniqueFailed("", code="no_usable_answer")),
     ("... as none kept the form asked for", TechniqueFailed("", code="invalid_answer")),
@@ -68,6 +79,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("The provider's answer cannot be read", _upstream("invalid_answer", 200)),
     ("The provider refused the gateway's own key", _upstream("authentication", 401)),
     ("The gateway is stopping", Unavailable("")),
+    ("The store of limits and budgets is lost", Unavailable("", code="store_lost")),
     ("A bug in the gateway", GatewayError("", code="internal_error")),
 )
 

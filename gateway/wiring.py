@@ -75,15 +75,7 @@ async def running(
     dialects = provider.load(providers)
     cards = load(catalog)
     async with AsyncExitStack() as stack:
-        transports = {
-            name: await _transport(stack, row, dialects[row.dialect], config)
-            for name, row in config.providers.items()
-        }
-        accounts = {
-            name: account_of(name, row, served(name, config.models))
-            for name, row in config.providers.items()
-        }
-        upstreams = _Upstreams(dialects, transports, accounts)
+        upstreams = await _upstreams(stack, config, dialects)
         catalogue = Catalogue(_model(row, config, upstreams) for row in config.models)
         registry = CollectorRegistry()
         kept = await stack.enter_async_context(keeping(config, secrets, DatabaseCounters(registry)))
@@ -93,7 +85,7 @@ async def running(
         spool = Spool((meter, pacing_counts, rows, log_requests, *kept.meters))
         stack.callback(spool.drain)
         paced = await stack.enter_async_context(
-            pacing(config, accounts.values(), kept.durable, pacing_counts)
+            pacing(config, upstreams.accounts.values(), kept.durable, pacing_counts)
         )
         front = Front(
             door=kept.door,
@@ -150,6 +142,21 @@ class _Upstreams:
     dialects: Mapping[str, Provider]
     transports: Mapping[str, Transport]
     accounts: Mapping[str, Account]
+
+
+async def _upstreams(
+    stack: AsyncExitStack, config: Config, dialects: Mapping[str, Provider]
+) -> _Upstreams:
+    rows, breaker = config.providers, config.upstream.breaker
+    transports = {
+        name: await _transport(stack, row, dialects[row.dialect], config)
+        for name, row in rows.items()
+    }
+    accounts = {
+        name: account_of(name, row, served(name, config.models), breaker)
+        for name, row in rows.items()
+    }
+    return _Upstreams(dialects, transports, accounts)
 
 
 def _model(row: ModelConfig, config: Config, upstreams: _Upstreams) -> Model:

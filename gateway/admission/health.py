@@ -19,19 +19,24 @@ _OVERLOADED_S: Final = 5.0
 
 @dataclass(slots=True)
 class Health:
-    """A circuit breaker: five failures in a row shut it, or every second call of twenty or more.
+    """A circuit breaker: *limit* failures in a row shut it, or every second of twenty or more.
+
+    A limit of 0 never does.
 
     It stays shut for 10 s, after each failed probe for twice as long, up to 5 min. Failures are the
-    provider's or the network's; what it refuses is none, and neither is a rate limit. An overload
-    (503, 529) shuts it for 5 s without counting. Times are seconds of one clock.
+    provider's or the network's; what it refuses is none, and neither is a rate limit. After an
+    overload (503, 529) others are asked rather, for 5 s; who has no other goes on. Times are
+    seconds of one clock.
 
     Source: Nygard 2007, "Release It!", circuit breaker.
     """
 
+    limit: int = _IN_A_ROW
     failures: int = 0
     error_rate: float = 0.0
     calls: int = 0
     until: float = 0.0
+    busy_until: float = 0.0
     shut_s: float = 0.0
     probing: bool = False
 
@@ -44,8 +49,8 @@ class Health:
         return "shut" if self.probing else "probe"
 
     def left_s(self, now: float) -> float:
-        """Return in how many seconds a call may go, as far as is known."""
-        return max(self.until - now, 0.0)
+        """Return in how many seconds a call had better go, as far as is known."""
+        return max(self.until - now, self.busy_until - now, 0.0)
 
     def probe(self) -> None:
         """Note that one call goes alone."""
@@ -67,13 +72,16 @@ class Health:
     def overloaded(self, now: float) -> None:
         """Note that the provider has too much to do."""
         self.probing = False
-        self.until = max(self.until, now + _OVERLOADED_S)
+        if self.limit:
+            self.busy_until = now + _OVERLOADED_S
 
     def failed(self, now: float) -> None:
         """Note a call that failed."""
         self._count(1.0)
         self.failures += 1
-        if self.probing or self.failures >= _IN_A_ROW or self._is_bad():
+        if not self.limit:
+            return
+        if self.probing or self.failures >= self.limit or self._is_bad():
             self.shut_s = min(2 * self.shut_s, _LONGEST_S) if self.shut_s else _FIRST_S
             self.until = max(self.until, now + self.shut_s)
             self.failures = 0

@@ -42,7 +42,8 @@ class UpstreamConfig(Section):
     ``first_byte_s`` ends with the first content, of a whole answer with the answer; ``idle_s`` is
     between two pieces of content. ``retries`` come after the first attempt, and only before any
     content; the n-th waits up to ``backoff_s`` · 2^n. A provider that asks to wait longer than
-    ``max_wait_s`` is not waited for. ``pool`` connections at most to one account, 0: no limit.
+    ``max_wait_s`` is not waited for. ``pool`` connections at most to one account, 0: no limit. A
+    model that fails ``breaker`` times in a row is not asked for a while, 0: it is always asked.
     """
 
     connect_s: Seconds = Field(5.0, gt=0)
@@ -52,6 +53,7 @@ class UpstreamConfig(Section):
     backoff_s: Seconds = Field(0.5, ge=0)
     max_wait_s: Seconds = Field(60.0, ge=0)
     pool: int = Field(0, ge=0)
+    breaker: int = Field(5, ge=0)
 
 
 class SimulatedConfig(Section):

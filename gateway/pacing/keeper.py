@@ -75,6 +75,7 @@ class Keeper:
     async def look(self) -> None:
         """Learn the windows that other replicas know, and tell how all of them stand."""
         for account in self._accounts:
+            account.forget_guesses(anyio.current_time())
             try:
                 state = await self._pacer.store.peek(account.pool)
             except StoreLost:

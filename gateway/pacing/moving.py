@@ -74,4 +74,4 @@ class Mover:
 
 
 def _is_down(model: Model, now: float) -> bool:
-    return model.account.health(model.target.model).gate(now) == "shut"
+    return model.account.health(model.target.model).left_s(now) > 0

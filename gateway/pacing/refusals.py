@@ -14,8 +14,8 @@ from gateway.pacing.asking import Asking
 from gateway.stores.ledger import LedgerStore, Refusal, WindowReading, WindowSpec
 from gateway.stores.readings import exhausted, provisional
 
-GATE: Final = WindowSpec("*:concurrency:0", "gauge", 1_000_000)
-"""The window of an account of whose limits nothing is known but that it has refused a call."""
+_WIDE: Final = 1_000_000
+"""Calls at once of a model of whose limits nothing is known but that it has refused one."""
 _ENOUGH: Final = 20
 """Own requests of the last minute, below which nothing is guessed from them."""
 
@@ -28,7 +28,7 @@ async def refused(
 ) -> None:
     """Write a 429 to *asking* into the ledger: nobody goes before the time that it *told* of.
 
-    An account that was thought to have no limits gets a window to be shut by.
+    A model that was thought to have no limits gets a window to be shut by.
     """
     account = asking.account
     wait_s = told.retry_after_s
@@ -36,9 +36,10 @@ async def refused(
     if window not in asking.needs:
         window = None
     if not asking.needs:
-        window = GATE.name
-        account.add(GATE)
-        await store.define(account.pool, [GATE, *_guessed(asking, told)])
+        gate = WindowSpec(f"{asking.model}:concurrency:0", "gauge", _WIDE)
+        window = gate.name
+        account.add(gate)
+        await store.define(account.pool, [gate, *_guessed(asking, told)])
     store.reject(
         account.pool,
         Refusal(
@@ -52,13 +53,18 @@ async def refused(
 
 
 def _guessed(asking: Asking, told: Told) -> list[WindowSpec]:
-    """Return windows made of the account's own last minute, where a refusal told of none."""
+    """Return windows made of the account's own last minute, where a refusal told of none.
+
+    Tokens only where it named them: what was used is much less than what is held for a call of
+    which little is known.
+    """
     account = asking.account
     requests, tokens = account.recent.total(anyio.current_time())
     if requests < _ENOUGH:
         return []
-    found = learned(told, {"requests": requests, "tokens": tokens})
+    named = told.exhausted is not None and told.exhausted[0] == "tokens"
+    found = learned(told, {"tokens": tokens} if named else {"requests": requests})
     specs = [provisional(one, asking.model) for one in found]
     for spec in specs:
-        account.add(spec)
+        account.guess(spec, anyio.current_time())
     return specs

@@ -22,8 +22,13 @@ _STATED: Final = (
 )
 
 
-def account_of(name: str, row: ProviderConfig, models: Sequence[ModelConfig]) -> Account:
-    """Return the account *name*, of which *row* tells, and which serves *models*."""
+def account_of(
+    name: str, row: ProviderConfig, models: Sequence[ModelConfig], breaker: int = 5
+) -> Account:
+    """Return the account *name*, of which *row* tells, and which serves *models*.
+
+    A model of it that fails *breaker* times in a row is down.
+    """
     simulated = row.simulated
     vendor = simulated.vendor if simulated is not None and row.vendor == "auto" else row.vendor
     declared = [*_windows(row.limits, "*", row.limits.minute_s)]
@@ -36,6 +41,7 @@ def account_of(name: str, row: ProviderConfig, models: Sequence[ModelConfig]) ->
         minute_s=row.limits.minute_s,
         single=len({model.model or model.name for model in models}) == 1
         and not any(model.name.endswith("*") for model in models),
+        breaker=breaker,
     )
 
 

@@ -22,6 +22,7 @@ _MOST_MODELS: Final = 1024
 _COLD: Final = 0.1
 _PROBE: Final = ":probe:0"
 _TIGHT_S: Final = 2.0
+_GUESS_S: Final = 600.0
 _DEDUCTED_AT_ONCE: Final = frozenset({"reserve_max", "reserve_larger"})
 _DEDUCTED_IN_TIME: Final = frozenset({"actual", "cached_free"})
 
@@ -35,7 +36,7 @@ class Account:
     one model. ``minute_s`` is how long its minute is.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what there is to know of it
         self,
         name: str,
         vendor: Vendor,
@@ -43,9 +44,11 @@ class Account:
         *,
         minute_s: float = 60,
         single: bool = False,
+        breaker: int = 5,
     ) -> None:
         self.name = name
         self.single = single
+        self.breaker = breaker
         self.vendor = vendor
         self.pool = f"up:{name}"
         self.minute_s = minute_s
@@ -60,6 +63,7 @@ class Account:
         self._exact = self.rule in _DEDUCTED_AT_ONCE
         self._bounded = self.rule in _DEDUCTED_IN_TIME
         self._windows: dict[str, WindowSpec] = {spec.name: spec for spec in declared}
+        self._guessed: dict[str, float] = {}
         self._fresh: dict[str, float] = {}
         self._charged: dict[str, tuple[tuple[str, Dimension], ...]] = {}
         self._health: OrderedDict[str, Health] = OrderedDict()
@@ -172,9 +176,28 @@ class Account:
     def learn_of(self, windows: Iterable[WindowState]) -> None:
         """Remember the windows that the ledger has, whoever made them."""
         for state in windows:
-            if state.name not in self._windows and not is_probe(state.name):
+            if (
+                state.name not in self._windows
+                and not state.provisional
+                and not is_probe(state.name)
+            ):
                 period_ms = int(1000 * float(state.name.rpartition(":")[2]) * self.minute_s / 60)
                 self.add(WindowSpec(state.name, state.kind, state.cap, period_ms))
+
+    def guess(self, spec: WindowSpec, now: float) -> None:
+        """Remember a window that is only guessed, for as long as refusals keep coming."""
+        self.add(spec)
+        self._guessed[spec.name] = now
+
+    def forget_guesses(self, now: float) -> None:
+        """Forget the windows that were guessed ten minutes ago: a limit that was would be felt."""
+        for name, at in list(self._guessed.items()):
+            spec = self._windows.get(name)
+            if now - at > _GUESS_S or spec is None or not spec.provisional:
+                del self._guessed[name]
+                if spec is not None and spec.provisional:
+                    del self._windows[name]
+                    self._charged.clear()
 
     def add(self, spec: WindowSpec) -> None:
         """Remember one window."""
@@ -190,7 +213,7 @@ class Account:
         """Return the breaker of *model*."""
         found = self._health.get(model)
         if found is None:
-            found = self._health[model] = Health()
+            found = self._health[model] = Health(self.breaker)
             if len(self._health) > _MOST_MODELS:
                 self._health.popitem(last=False)
         return found

@@ -30,7 +30,7 @@ NUMBERS = range(40)
 ACCOUNTS: Json = {f"rl{number}": {**ACCOUNT} for number in NUMBERS}
 pytestmark = pytest.mark.gateway(
     {
-        "pacing": {"patience": {"json_s": 8}},
+        "pacing": {"mode": "on", "patience": {"json_s": 8}},
         "upstream": {"backoff_s": 0.1},
         "providers": ACCOUNTS | {"told": {**ACCOUNT, "vendor": "openai"}},
         "models": [{"name": f"{name}-model", "provider": name} for name in (*ACCOUNTS, "told")],

@@ -147,7 +147,7 @@ def test_a_store_lost_under_traffic_costs_no_burst_upstream(
     gateways: Gateways, server: Valkey, tmp_path: Path
 ) -> None:
     limits = {"providers": {"oa": {"limits": {"rpm": 40, "minute_s": 4}}}}
-    patience = {"pacing": {"patience": {"json_s": 1}}}
+    patience = {"pacing": {"mode": "on", "patience": {"json_s": 1}}}
     two = [over(gateways, server, tmp_path, **limits, **patience) for _ in range(2)]
     with started(two) as running:
         stop = threading.Event()

@@ -16,7 +16,7 @@ from tests.fakes.upstream import ScriptedUpstream, dead_port
 CAGED_KEY = "lk-canary-three-1c0f"
 CHANGES: dict[str, Json] = {
     "server": {"max_body": "256KiB"},
-    "upstream": {"retries": 0, "first_byte_s": 3.0, "idle_s": 0.8},
+    "upstream": {"retries": 0, "breaker": 0, "first_byte_s": 3.0, "idle_s": 0.8},
     "providers": {"sim": {"dialect": "openai_chat", "simulated": {"seed": 7}}},
     "models": [
         {"name": "sim-small", "provider": "sim", "price": {"input": 0.1, "output": 0.4}},

@@ -54,7 +54,8 @@ def settings(port: int, dead: int, changes: Mapping[str, Json]) -> dict[str, Jso
         },
         "models": _models(),
         "keys": [{"name": name, "hash": hashed(key)} for name, key in KEYS.items()],
-        "upstream": {"retries": 2, "backoff_s": 0.02},
+        "upstream": {"retries": 2, "backoff_s": 0.02, "breaker": 0},
+        "pacing": {"mode": "off"},
     }
     for provider in usual["providers"].values():
         provider["allow_private"] = True

@@ -31,6 +31,7 @@ class PacingMeter:
     ) -> None:
         self._shown = shown
         self._declare_calls(registry)
+        self._declare_needs(registry)
         self._declare_pools(registry)
         self._declare_store(registry)
         for model, provider in models:  # a rate needs the zero before the first
@@ -74,6 +75,8 @@ class PacingMeter:
             _CALL,
             registry=registry,
         )
+
+    def _declare_needs(self, registry: CollectorRegistry) -> None:
         self._need = Histogram(
             "lockgate_need_ratio",
             "Tokens held for each token used.",

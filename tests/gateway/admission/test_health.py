@@ -85,10 +85,19 @@ def test_every_second_call_failing_shuts_it_too_but_not_before_twenty() -> None:
     assert health.gate(0) == "shut"
 
 
-def test_an_overload_is_waited_out_and_is_no_failure() -> None:
+def test_after_an_overload_others_are_asked_rather_and_it_is_no_failure() -> None:
     health = Health()
     for _ in range(9):
         health.overloaded(0)
 
-    assert health.gate(4.9) == "shut"
-    assert health.gate(5) == "open"
+    assert health.gate(0) == "open"
+    assert [health.left_s(now) for now in (0, 4, 5)] == [5, 1, 0]
+
+
+def test_without_a_limit_it_is_never_shut() -> None:
+    health = Health(0)
+    for _ in range(50):
+        health.failed(0)
+    health.overloaded(0)
+
+    assert (health.gate(0), health.left_s(0)) == ("open", 0)
