@@ -29,10 +29,9 @@ SIZES: Final = (5, 10, 20)
 KNOWN: Final = ", calibrated"
 LOOPS: Final = frozenset({"self_refine", "harq_ir", "turbo", "chain_of_verification"})
 JUDGED: Final = ("faithful_GSM8K", "faithful_date", "faithful_sports")
-SELECTING: Final = ("diversity_sc", "diversity_sc_N")
 _JUDGED: Final = (
     *("diversity_mrc_discrete_N", "diversity_mrc", "mixture_of_agents"),
-    *SELECTING,
+    *("diversity_sc", "diversity_sc_N"),
 )
 _DRAWS: Final[dict[str, Json]] = {"num_samples": 12}
 

@@ -15,6 +15,7 @@ from bench.quality.recorded import Question, RecordedModel, RecordedSet, Sample,
 from techniques.core.json import JsonObject
 
 _DRAWS: Final = 20
+_DATE: Final = re.compile(r"\b\d{1,2}/\d{1,2}/\d{4}\b")
 _TOOLS: Final = (
     ("gemini-1.5-flash", "gemini-1.5-flash-preview-0514", "0.075", "0.30"),
     ("gpt-4o-mini", "gpt-4o-mini-2024-07-18-FC", "0.15", "0.60"),
@@ -29,12 +30,18 @@ def _draws(folder: Path, run: str, model: RecordedModel, about: str) -> Recorded
         if row["run"] != run or row["model"] != model.name or len(row["answers"]) < _DRAWS:
             continue
         golds = golds_of(row["gold"])
-        samples = tuple(sampled(answer, golds) for answer in row["answers"])
+        samples = tuple(sampled(_stated(answer), golds) for answer in row["answers"])
         if golds:
             questions.append(
                 Question(str(row["i"]), row["question"].strip(), golds, {model.name: samples})
             )
     return RecordedSet(run, about, (model,), tuple(questions))
+
+
+def _stated(answer: object) -> str:
+    """Return the last date in *answer*, which may be a sentence; the whole if it has none."""
+    found = _DATE.findall(str(answer))
+    return found[-1] if found else str(answer)
 
 
 def gpt35_cot(folder: Path) -> RecordedSet:
@@ -148,6 +155,7 @@ def tools(folder: Path) -> RecordedSet:
 
     The calls themselves were not kept. A right one is replayed as one and the same call, a wrong
     one as one that is like no other: so two models agree where both are right, and only there.
+    The same words stand with several choices of functions, so each question ends with its name.
     """
     kept = read_npz(folder / "bfcl_20240811.npz")
     places = {name: kept["models"].index(name) for _, name, _, _ in _TOOLS}
@@ -158,9 +166,8 @@ def tools(folder: Path) -> RecordedSet:
         for model, name, _, _ in _TOOLS:
             right = bool(kept["correct"][places[name]][at])
             samples[model] = (_called(kept, (places[name], at), right=right, by=model),)
-        questions.append(
-            Question(row["id"], row["question"], frozenset({"right"}), samples, tool=_TOOL)
-        )
+        prompt = f"{row['question']}\n\n[{row['id']}]"
+        questions.append(Question(row["id"], prompt, frozenset({"right"}), samples, tool=_TOOL))
     models = tuple(RecordedModel(model, low, high) for model, _, low, high in _TOOLS)
     return RecordedSet("bfcl", "tool calls", models, tuple(questions), timed=True)
 

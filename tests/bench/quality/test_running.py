@@ -162,3 +162,60 @@ def test_what_was_not_measured_is_neither_met_nor_missed() -> None:
     assert found
     assert all(one.met is None for one in found)
     assert "not measured" in bars_table(found)
+
+
+def test_a_vote_must_stop_at_its_least_over_all_questions_whose_draws_hardly_differ() -> None:
+    def found(*calls: float) -> Bar:
+        made = tally(1, 1, 1, 1)
+        made.calls = list(calls)
+        alike = tuple(question(place, "42 42 42") for place in range(3))
+        codex = RecordedSet("codex", "", MODELS[:1], (*alike, question(3)))
+        votes = {f"self_consistency N={size}": made for size in (5, 10, 20)}
+        ran = Ran(codex, {PLAIN: tally(1, 1, 1, 0), **votes}, 1)
+        return bar(bars({"codex_n40": ran}, {}, Terms()), "vote, codex_n40, draws")
+
+    assert found(3, 3, 3, 3.4).met
+    dear = found(3, 3, 3, 5)
+    assert dear.met is False
+    assert dear.found == (
+        "3.50, 3.50, 3.50 (on the 3 of 4 whose draws are all the same 3.00, 3.00, 3.00)"
+    )
+
+
+@pytest.mark.parametrize("technique", ["diversity_sc", "diversity_sc_N", "diversity_egc"])
+def test_no_technique_of_several_models_is_left_out_of_what_a_calibrated_pool_must_reach(
+    technique: str,
+) -> None:
+    tallies = {
+        BEST: tally(1, 1, 1, 0),
+        "vote, calibrated": tally(1, 1, 1, 1),
+        f"{technique}, calibrated": tally(1, 0, 0, 0),
+    }
+
+    found = bar(
+        bars({"faithful_date": Ran(SET, tallies, 1)}, {}, Terms()), "faithful_date, calibrated"
+    )
+
+    assert found.met is False
+    assert found.found.startswith(technique)
+
+
+@pytest.mark.parametrize(
+    ("right", "cost", "met"), [(872, 0.5, True), (871, 0.4, False), (900, 0.6, False)]
+)
+def test_the_cascade_must_be_right_as_often_as_the_reference_at_half_the_cost(
+    right: int, cost: float, *, met: bool
+) -> None:
+    cascade, best = tally(*[1] * right, *[0] * (1000 - right)), tally(*[1] * 850, *[0] * 150)
+    cascade.cost, best.cost = [cost] * 1000, [1.0] * 1000
+
+    found = bars({"bfcl": Ran(SET, {BEST: best, "cascade": cascade}, 1)}, {}, Terms())
+
+    assert bar(found, "bfcl: cascade").met is met
+
+
+def test_a_bar_that_is_missed_is_not_met_even_within_the_noise() -> None:
+    lines = bars_table([Bar("a", "0", "1", met=False), Bar("b", "0", "1", met=False, near=True)])
+
+    assert "| a | 0 | 1 | **not met** |" in lines
+    assert "| b | 0 | 1 | **not met**, within the noise |" in lines
