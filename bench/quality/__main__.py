@@ -11,14 +11,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from bench.quality import live
-from bench.quality.arms import EVERY, LOOPED, POOLS, VOTING, arms_of, every
+from bench.quality.arms import EVERY, LOOPED, POOLS, arms_of, every
+from bench.quality.keeping import keep, kept
+from bench.quality.recorded import RecordedSet
 from bench.quality.replay import Terms
 from bench.quality.report import bars, bars_table, table
 from bench.quality.running import Ran, run
@@ -48,19 +51,31 @@ async def measure(given: argparse.Namespace, done: Done) -> None:
         most = given.limit or _limit(name, quick=given.quick)
         recorded = replace(recorded, questions=limited(recorded.questions, most))
         arms = arms_of(name, recorded, given.technique)
+        often = given.repeats or (1 if given.quick else None)
+        arms = [replace(arm, repeats=often or arm.repeats) for arm in arms]
         if arms:
-            repeats = given.repeats or (1 if given.quick else _repeats(name))
-            done.sets[name] = await run(recorded, arms, terms=terms, repeats=repeats)
+            done.sets[name] = await _ran(
+                given.keep, name, recorded, partial(run, recorded, arms, terms=terms)
+            )
     for name in _every(given):
         recorded = SETS[name](given.data)
         most = given.limit or _LIMITS["quick" if given.quick else "every"]
         recorded = replace(recorded, questions=limited(recorded.questions, most))
         arms = every(name, recorded, given.technique)
-        done.every[name] = await run(recorded, arms, terms=terms)
+        done.every[name] = await _ran(
+            given.keep, f"{name}-every", recorded, partial(run, recorded, arms, terms=terms)
+        )
 
 
-def _repeats(name: str) -> int:
-    return 4 if name in VOTING else 2 if name in POOLS else 1
+async def _ran(
+    folder: Path | None, name: str, recorded: RecordedSet, measure: Callable[[], Awaitable[Ran]]
+) -> Ran:
+    """Return what is kept in *folder* of that *name*; else *measure* it, and keep it there."""
+    found = kept(folder, name, recorded)
+    if found is None:
+        found = await measure()
+        keep(folder, name, found)
+    return found
 
 
 def _every(given: argparse.Namespace) -> list[str]:
@@ -103,6 +118,9 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--repeats", type=int, help="how often to ask each question")
     parser.add_argument("--judge-error", type=float, default=Terms().judge_error)
     parser.add_argument("--no-every", action="store_true", help="leave out every technique's run")
+    parser.add_argument(
+        "--keep", type=Path, help="a folder; what is there of a set is not measured again"
+    )
     parser.add_argument("--write", action="store_true", help="put the results into docs/")
     parser.add_argument("--model-url", help="ask a model that runs there instead of replaying")
     parser.add_argument("--model", default="local", help="what it is called there")

@@ -33,6 +33,10 @@ _JUDGED: Final = (
     *("diversity_mrc_discrete_N", "diversity_mrc", "mixture_of_agents"),
     *("diversity_sc", "diversity_sc_N"),
 )
+_ORDERS: Final = {5: 4, 10: 4, 20: 12}
+_PERMUTED: Final = 6
+_REPEATS: Final = 2
+"""How often each question is asked: the votes of many draws, the votes of models, and the rest."""
 _DRAWS: Final[dict[str, Json]] = {"num_samples": 12}
 
 
@@ -77,19 +81,22 @@ def _arms(name: str, recorded: RecordedSet) -> Iterator[Arm]:
 
 
 def _votes(recorded: RecordedSet) -> Iterator[Arm]:
-    yield Arm(PLAIN, "none")
+    yield Arm(PLAIN, "none", repeats=_REPEATS)
     most = min(len(question.samples[recorded.models[0].name]) for question in recorded.questions)
     for size in (*SIZES, 40):
         if size <= most:
-            yield Arm(f"self_consistency N={size}", "self_consistency", {"num_samples": size})
-    params: dict[str, Json] = {"num_samples": SIZES[-1], "stop": "beta"}
-    yield Arm(f"self_consistency N={SIZES[-1]}, beta", "self_consistency", params)
+            label = f"self_consistency N={size}"
+            params: dict[str, Json] = {"num_samples": size}
+            yield Arm(label, "self_consistency", params, repeats=_ORDERS.get(size, 1))
+    params = {"num_samples": SIZES[-1], "stop": "beta"}
+    label = f"self_consistency N={SIZES[-1]}, beta"
+    yield Arm(label, "self_consistency", params, repeats=_REPEATS)
 
 
 def _pools(name: str, recorded: RecordedSet) -> Iterator[Arm]:
     best = max(recorded.models, key=lambda model: recorded.accuracy(model.name)).name
     others = tuple(model.name for model in recorded.models if model.name != best)
-    yield Arm(BEST, "none", model=best)
+    yield Arm(BEST, "none", model=best, repeats=_PERMUTED)
     once: dict[str, Json] = {"num_samples": len(recorded.models)}
     combining: list[tuple[str, str, dict[str, Json]]] = [
         ("self_consistency of all", "self_consistency", {"pool": "all", **once}),
@@ -99,8 +106,9 @@ def _pools(name: str, recorded: RecordedSet) -> Iterator[Arm]:
     if name in JUDGED:
         combining += [(technique, technique, {}) for technique in _JUDGED]
     for label, technique, params in combining:
+        often = _REPEATS if technique in _JUDGED else _PERMUTED
         yield Arm(label, technique, params, best, others)
-        yield Arm(label + KNOWN, technique, params, best, others, calibrated=True)
+        yield Arm(label + KNOWN, technique, params, best, others, calibrated=True, repeats=often)
 
 
 def _small() -> Iterator[Arm]:

@@ -46,7 +46,7 @@ async def measured(url: str, model: str, count: int) -> str:
         finally:
             await asyncio.to_thread(gateway.stop)
     recorded = RecordedSet(model, "a model that runs, sums and products", (), ())
-    return table(model, Ran(recorded, tallies, 1))
+    return table(model, Ran(recorded, tallies))
 
 
 async def _ask_all(client: Client, model: str, count: int, tallies: dict[str, Tally]) -> None:

@@ -64,9 +64,17 @@ def table(name: str, ran: Ran) -> str:
     lines = [head, "|---" * 9 + "|"]
     lines += [_row(label, tally, reference) for label, tally in ran.tallies.items()]
     about = f"**{name}** ({ran.recorded.about}): {len(reference.right)} questions"
-    asked = f", each asked {ran.repeats} times" if ran.repeats > 1 else ""
+    asked = _asked(ran)
     time = "Times as recorded" if ran.recorded.timed else "Each call taken to last as long"
     return "\n".join((f"{about}{asked}. {time}.", "", *lines, *_notes(ran)))
+
+
+def _asked(ran: Ran) -> str:
+    """Tell how often each question was asked, where that is more than once."""
+    often = sorted({tally.repeats for tally in ran.tallies.values()})
+    if often[-1:] in ([], [1]):
+        return ""
+    return f", each asked {' or '.join(map(str, often))} times"
 
 
 def bars_table(bars: Sequence[Bar]) -> str:
@@ -104,7 +112,7 @@ def _row(label: str, tally: Tally, reference: Tally) -> str:
     cells = (
         label,
         _percent(share(tally.right)),
-        "" if tally is reference else _points(difference(tally.right, reference.right)),
+        "" if tally is reference else _points(tally.against(reference)),
         f"{fmean(tally.calls):.2f}",
         f"{fmean(tally.tokens):.0f}",
         f"{cost:.2f}",
@@ -161,7 +169,7 @@ def _voting(done: Mapping[str, Ran], terms: Terms) -> Iterator[Bar]:
 def _vote(ran: Ran, size: int, terms: Terms) -> tuple[Estimate, float]:
     """Return by how much a vote is better than a plain majority, and what it saves, per cent."""
     tally = ran.tallies[f"self_consistency N={size}"]
-    plain = plain_majority(ran, terms, ran.recorded.models[0].name, size)
+    plain = plain_majority(ran.recorded, terms, size, tally.repeats)
     return difference(tally.right, plain), 100 * (1 - fmean(tally.calls) / size)
 
 
@@ -196,9 +204,8 @@ def _pools(done: Mapping[str, Ran]) -> Iterator[Bar]:
         if name not in done:
             continue
         tallies = done[name].tallies
-        best = tallies[BEST].right
         lost = {
-            label: difference(tally.right, best)
+            label: tally.against(tallies[BEST])
             for label, tally in tallies.items()
             if label.endswith(KNOWN)
         }
@@ -239,7 +246,7 @@ def _loops(every: Mapping[str, Ran]) -> Iterator[Bar]:
     for name, ran in every.items():
         for label, tally in ran.tallies.items():
             if label in LOOPS:
-                lost = difference(tally.right, _reference(ran).right)
+                lost = tally.against(_reference(ran))
                 yield Bar(
                     f"{label}, {name}: points against its own first draft",
                     _points(lost),
@@ -253,7 +260,7 @@ def _small(done: Mapping[str, Ran]) -> Iterator[Bar]:
     for name in SMALL:
         tallies = done[name].tallies if name in done else {}
         if LIKELIEST in tallies:
-            lost = difference(tallies[LIKELIEST].right, tallies[PLAIN].right)
+            lost = tallies[LIKELIEST].against(tallies[PLAIN])
             bar = f"{name}: best of 5 by mean log-probability, points against greedy"
             yield Bar(bar, _points(lost), "≥ 0", lost.mean >= 0)
 

@@ -20,6 +20,7 @@ import orjson
 from bench.quality.recorded import Question, RecordedSet, is_right
 from bench.quality.replay import Replay, Terms
 from bench.quality.rig import Client, Given, calibrated, served, start_gateway, wait
+from bench.quality.statistics import Estimate, difference
 from techniques import catalog
 from techniques.core.json import Json, JsonObject
 from techniques.core.registry import load
@@ -32,7 +33,8 @@ class Arm:
     """One way of asking: a technique, its options, and the models it may use.
 
     ``model`` is the one that is asked, "" for the first of the set; ``channels`` are the others of
-    its pool. ``calibrated`` has the gateway know how often each is right.
+    its pool. ``calibrated`` has the gateway know how often each is right. Each question is asked
+    ``repeats`` times, with the recorded answers in another order each time.
     """
 
     label: str
@@ -42,13 +44,17 @@ class Arm:
     channels: tuple[str, ...] = ()
     calibrated: bool = False
     temperature: float | None = None
+    repeats: int = 1
 
 
 @dataclass
 class Tally:
-    """What came of one arm: for each question the means over its repeats, in order."""
+    """What came of one arm: for each question the means over its repeats, in order.
 
-    right: list[float] = field(default_factory=list)
+    ``outcomes`` are whether each of its repeats was right.
+    """
+
+    outcomes: list[list[bool]] = field(default_factory=list)
     calls: list[float] = field(default_factory=list)
     tokens: list[float] = field(default_factory=list)
     cost: list[float] = field(default_factory=list)
@@ -59,10 +65,29 @@ class Tally:
     played: int = 0
     again: int = 0
 
+    @property
+    def repeats(self) -> int:
+        """How often each question was asked."""
+        return len(self.outcomes[0]) if self.outcomes else 1
+
+    @property
+    def right(self) -> list[float]:
+        """The share of right answers to each question."""
+        return self.first(self.repeats)
+
+    def first(self, repeats: int) -> list[float]:
+        """Return the share of right answers to each question the first so many times."""
+        return [sum(right[:repeats]) / len(right[:repeats]) for right in self.outcomes]
+
+    def against(self, other: Tally) -> Estimate:
+        """Return by how much it is right more often than *other*, in the same orders."""
+        both = min(self.repeats, other.repeats)
+        return difference(self.first(both), other.first(both))
+
     def add(self, got: Sequence[Given], right: Callable[[Given], bool]) -> None:
         """Take in all repeats of one question; a failure counts as a wrong answer."""
         count = len(got)
-        self.right.append(sum(not one.failure and right(one) for one in got) / count)
+        self.outcomes.append([not one.failure and right(one) for one in got])
         for name in ("calls", "tokens", "cost", "seconds"):
             getattr(self, name).append(sum(getattr(one, name) for one in got) / count)
         for one in got:
@@ -78,15 +103,14 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What came of all arms on one set. ``fold`` numbers the part of the set that was asked."""
+    """What came of all arms on one set; its questions stand in the order they were asked in."""
 
     recorded: RecordedSet
     tallies: Mapping[str, Tally]
-    repeats: int
 
 
-async def run(recorded: RecordedSet, arms: Sequence[Arm], *, terms: Terms, repeats: int = 1) -> Ran:
-    """Ask every question of *recorded* under each of *arms*, *repeats* times.
+async def run(recorded: RecordedSet, arms: Sequence[Arm], *, terms: Terms) -> Ran:
+    """Ask every question of *recorded* under each of *arms*.
 
     Where an arm wants the models calibrated, each half of the questions is asked with what was
     measured on the other half, and the arms that do not want it see the same questions.
@@ -95,15 +119,15 @@ async def run(recorded: RecordedSet, arms: Sequence[Arm], *, terms: Terms, repea
     folds = _halves(recorded) if any(arm.calibrated for arm in arms) else [(recorded, None)]
     for asked, other in folds:
         with TemporaryDirectory() as where:
-            await _fold(asked, other, arms, _Bench(tallies, terms, repeats, Path(where)))
-    return Ran(recorded, tallies, repeats)
+            await _fold(asked, other, arms, _Bench(tallies, terms, Path(where)))
+    questions = tuple(question for part, _ in folds for question in part.questions)
+    return Ran(replace(recorded, questions=questions), tallies)
 
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
     tallies: dict[str, Tally]
     terms: Terms
-    repeats: int
     where: Path
 
 
@@ -146,7 +170,7 @@ async def _arm(replay: Replay, client: Client, arm: Arm, bench: _Bench) -> None:
     async def one(question: Question) -> list[Given]:
         async with limiter:
             got = []
-            for repeat in range(bench.repeats):
+            for repeat in range(arm.repeats):
                 replay.begin(question, repeat)
                 answer = await client.ask(_body(replay, arm, question), headers(arm))
                 got.append(replace(answer, seconds=replay.elapsed(question)))
@@ -211,18 +235,18 @@ def majority(samples: Sequence[str | None]) -> str | None:
     return next(one for one in samples if one is not None and counts[one] == most)
 
 
-def plain_majority(ran: Ran, terms: Terms, model: str, most: int) -> list[float]:
-    """Return what a vote of exactly *most* draws of *model* has right, question by question.
+def plain_majority(recorded: RecordedSet, terms: Terms, most: int, repeats: int = 1) -> list[float]:
+    """Return what a vote of exactly *most* draws of one model has right, question by question.
 
     Of the same draws in the same order as the techniques got, but counted here.
     """
-    replay = Replay(ran.recorded, terms)
+    replay, model = Replay(recorded, terms), recorded.models[0].name
     found = []
-    for question in ran.recorded.questions:
+    for question in recorded.questions:
         rights = [
             majority([one.answer for one in replay.order(question, model, at)[:most]])
             in question.golds
-            for at in range(ran.repeats)
+            for at in range(repeats)
         ]
-        found.append(sum(rights) / ran.repeats)
+        found.append(sum(rights) / repeats)
     return found

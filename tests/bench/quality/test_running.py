@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from bench.quality.arms import BEST, LOOPS, PLAIN, arms_of, every
+from bench.quality.keeping import keep, kept
 from bench.quality.recorded import Question, RecordedModel, RecordedSet, Sample
 from bench.quality.replay import Replay, Terms
 from bench.quality.report import Bar, bars, bars_table, table
@@ -53,15 +57,14 @@ def test_the_first_of_those_as_frequent_has_the_majority() -> None:
 
 
 def test_a_plain_majority_is_counted_over_the_same_draws_that_are_replayed() -> None:
-    ran = Ran(SET, {}, 2)
     replay = Replay(SET, Terms())
 
-    found = plain_majority(ran, Terms(), "weak", 1)
+    found = plain_majority(SET, Terms(), 1, repeats=2)
 
     for one, value in zip(SET.questions, found, strict=True):
         firsts = [replay.order(one, "weak", repeat)[0].right for repeat in (0, 1)]
         assert value == sum(firsts) / 2
-    assert plain_majority(ran, Terms(), "weak", 5) == [1.0] * 4
+    assert plain_majority(SET, Terms(), 5) == [1.0] * 4
 
 
 def test_a_failure_is_a_wrong_answer() -> None:
@@ -123,7 +126,7 @@ def test_the_reference_is_asked_whatever_is_wanted(name: str) -> None:
 
 
 def test_a_row_compares_with_the_reference() -> None:
-    ran = Ran(SET, {PLAIN: tally(1, 0, 0, 0), "vote": tally(1, 1, 1, 0, calls=3.0)}, 1)
+    ran = Ran(SET, {PLAIN: tally(1, 0, 0, 0), "vote": tally(1, 1, 1, 0, calls=3.0)})
 
     text = table("tiny", ran)
 
@@ -133,7 +136,27 @@ def test_a_row_compares_with_the_reference() -> None:
 
 def voted(calls: float, rights: tuple[float, ...] = (1, 1, 1, 1)) -> list[Bar]:
     sizes = {f"self_consistency N={size}": tally(*rights, calls=calls) for size in (5, 10, 20)}
-    return bars({"date_pot": Ran(SET, {PLAIN: tally(1, 1, 1, 0), **sizes}, 1)}, {}, Terms())
+    return bars({"date_pot": Ran(SET, {PLAIN: tally(1, 1, 1, 0), **sizes})}, {}, Terms())
+
+
+def test_the_same_orders_are_compared_where_one_was_asked_more_often() -> None:
+    often, once = Tally(), Tally()
+    often.add([Given("right"), Given("wrong"), Given("wrong")], is_right)
+    once.add([Given("right")], is_right)
+
+    assert often.right == [1 / 3]
+    assert once.against(often).mean == 0
+
+
+def test_what_was_measured_is_kept_and_read_again(tmp_path: Path) -> None:
+    turned = replace(SET, questions=SET.questions[::-1])
+    ran = Ran(turned, {"vote": tally(1, 0, 0, 1, warned=2)})
+
+    keep(tmp_path / "new", "tiny", ran)
+
+    assert kept(tmp_path / "new", "tiny", SET) == ran
+    assert kept(tmp_path / "new", "other", SET) is None
+    assert kept(None, "tiny", SET) is None
 
 
 def test_a_vote_must_keep_the_accuracy_and_save_samples() -> None:
@@ -148,7 +171,7 @@ def test_calibrated_pools_are_held_against_the_best_member_and_others_must_warn(
         "vote": tally(1, 0, 0, 0, warned=1),
         "vote, calibrated": tally(1, 1, 0, 0),
     }
-    ran = {"faithful_date": Ran(SET, tallies, 1)}
+    ran = {"faithful_date": Ran(SET, tallies)}
 
     assert bar(bars(ran, {}, Terms()), "faithful_date, calibrated").met is False
     assert bar(bars(ran, {}, Terms()), "faithful_date, uncalibrated").met
@@ -171,7 +194,7 @@ def test_a_vote_must_stop_at_its_least_over_all_questions_whose_draws_hardly_dif
         alike = tuple(question(place, "42 42 42") for place in range(3))
         codex = RecordedSet("codex", "", MODELS[:1], (*alike, question(3)))
         votes = {f"self_consistency N={size}": made for size in (5, 10, 20)}
-        ran = Ran(codex, {PLAIN: tally(1, 1, 1, 0), **votes}, 1)
+        ran = Ran(codex, {PLAIN: tally(1, 1, 1, 0), **votes})
         return bar(bars({"codex_n40": ran}, {}, Terms()), "vote, codex_n40, draws")
 
     assert found(3, 3, 3, 3.4).met
@@ -193,7 +216,7 @@ def test_no_technique_of_several_models_is_left_out_of_what_a_calibrated_pool_mu
     }
 
     found = bar(
-        bars({"faithful_date": Ran(SET, tallies, 1)}, {}, Terms()), "faithful_date, calibrated"
+        bars({"faithful_date": Ran(SET, tallies)}, {}, Terms()), "faithful_date, calibrated"
     )
 
     assert found.met is False
@@ -209,7 +232,7 @@ def test_the_cascade_must_be_right_as_often_as_the_reference_at_half_the_cost(
     cascade, best = tally(*[1] * right, *[0] * (1000 - right)), tally(*[1] * 850, *[0] * 150)
     cascade.cost, best.cost = [cost] * 1000, [1.0] * 1000
 
-    found = bars({"bfcl": Ran(SET, {BEST: best, "cascade": cascade}, 1)}, {}, Terms())
+    found = bars({"bfcl": Ran(SET, {BEST: best, "cascade": cascade})}, {}, Terms())
 
     assert bar(found, "bfcl: cascade").met is met
 
