@@ -33,10 +33,13 @@ _JUDGED: Final = (
     *("diversity_mrc_discrete_N", "diversity_mrc", "mixture_of_agents"),
     *("diversity_sc", "diversity_sc_N"),
 )
-_ORDERS: Final = {5: 4, 10: 4, 20: 12}
-_PERMUTED: Final = 6
-_REPEATS: Final = 2
-"""How often each question is asked: the votes of many draws, the votes of models, and the rest."""
+_ORDERS: Final = {5: 2, 10: 2, 20: 6}
+_PERMUTED: Final = 3
+_JUDGED_TIMES: Final = 2
+"""How often each question is asked: by votes of so many draws, votes of models, and with a judge.
+
+As often as bars of a fifth and of half a point need, and time allows.
+"""
 _DRAWS: Final[dict[str, Json]] = {"num_samples": 12}
 
 
@@ -81,7 +84,7 @@ def _arms(name: str, recorded: RecordedSet) -> Iterator[Arm]:
 
 
 def _votes(recorded: RecordedSet) -> Iterator[Arm]:
-    yield Arm(PLAIN, "none", repeats=_REPEATS)
+    yield Arm(PLAIN, "none")
     most = min(len(question.samples[recorded.models[0].name]) for question in recorded.questions)
     for size in (*SIZES, 40):
         if size <= most:
@@ -90,7 +93,7 @@ def _votes(recorded: RecordedSet) -> Iterator[Arm]:
             yield Arm(label, "self_consistency", params, repeats=_ORDERS.get(size, 1))
     params = {"num_samples": SIZES[-1], "stop": "beta"}
     label = f"self_consistency N={SIZES[-1]}, beta"
-    yield Arm(label, "self_consistency", params, repeats=_REPEATS)
+    yield Arm(label, "self_consistency", params)
 
 
 def _pools(name: str, recorded: RecordedSet) -> Iterator[Arm]:
@@ -106,7 +109,7 @@ def _pools(name: str, recorded: RecordedSet) -> Iterator[Arm]:
     if name in JUDGED:
         combining += [(technique, technique, {}) for technique in _JUDGED]
     for label, technique, params in combining:
-        often = _REPEATS if technique in _JUDGED else _PERMUTED
+        often = _JUDGED_TIMES if technique in _JUDGED else _PERMUTED
         yield Arm(label, technique, params, best, others)
         yield Arm(label + KNOWN, technique, params, best, others, calibrated=True, repeats=often)
 

@@ -20,7 +20,7 @@ from bench.quality.replay import CRITIC, JUDGE, Replay, application
 from bench.rig import HERE, Call, CannotMeasure, Server, first_200_s, free_port, start
 from techniques.core.json import Json, JsonObject
 
-_PATIENCE_S: Final = 60.0
+_PATIENCE_S: Final = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def wait(gateway: Server, model: str) -> None:
     """Wait until *gateway* is there.
 
     Raises:
-        CannotMeasure: It ended, or did not answer in a minute.
+        CannotMeasure: It ended, or did not answer in ten minutes.
     """
     body = {"model": model, "messages": [{"role": "user", "content": "Are you there?"}]}
     first_200_s(gateway, Call("/v1/chat/completions", orjson.dumps(body)), _PATIENCE_S)
