@@ -3,6 +3,7 @@
 python -m bench.quality                          about half an hour
 python -m bench.quality --quick                  a few minutes, rougher
 python -m bench.quality --set date_pot --technique self_consistency
+python -m bench.quality --inside 40              votes in 40 orders, without the gateway
 python -m bench.quality --model-url http://127.0.0.1:8080/v1 --model local     a model that runs
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,15 +20,17 @@ from pathlib import Path
 from typing import Final
 
 from bench.quality import live
-from bench.quality.arms import EVERY, LOOPED, POOLS, arms_of, every
+from bench.quality.arms import EVERY, LOOPED, POOLS, SIZES, VOTING, arms_of, every
+from bench.quality.inside import paired
 from bench.quality.keeping import keep, kept
 from bench.quality.recorded import RecordedSet
 from bench.quality.replay import Terms
-from bench.quality.report import bars, bars_table, table
+from bench.quality.report import bars, bars_table, points, table
 from bench.quality.running import Ran, run
 from bench.quality.sources import SETS, limited
 from bench.report import write_between_markers
 from bench.rig import HERE, CannotMeasure
+from techniques.catalog.self_consistency import Options
 
 _PAGE: Final = HERE.parent / "docs" / "evidence.md"
 _DATA: Final = HERE / "data"
@@ -105,6 +108,18 @@ def page(done: Done, given: argparse.Namespace) -> str:
     return "\n\n".join((head, bars_table(bars(done.sets, done.every, terms)), *sets, *all_of))
 
 
+def _inside(given: argparse.Namespace) -> Iterator[str]:
+    """Yield a line of a table for each voting set and size, as it comes."""
+    yield "| set | N | points against a plain majority (95 %) | samples saved |\n"
+    yield "|---|---|---|---|\n"
+    for name in given.set or VOTING:
+        recorded = SETS[name](given.data)
+        recorded = replace(recorded, questions=limited(recorded.questions, given.limit))
+        for size in SIZES:
+            found = paired(recorded, Options(num_samples=size), given.inside)
+            yield f"| {name} | {size} | {points(found.gained)} | {found.saved:.0f} % |\n"
+
+
 def options() -> argparse.ArgumentParser:
     """Return the command line."""
     parser = argparse.ArgumentParser(
@@ -122,6 +137,9 @@ def options() -> argparse.ArgumentParser:
         "--keep", type=Path, help="a folder; what is there of a set is not measured again"
     )
     parser.add_argument("--write", action="store_true", help="put the results into docs/")
+    parser.add_argument(
+        "--inside", type=int, help="votes in so many orders instead, without the gateway"
+    )
     parser.add_argument("--model-url", help="ask a model that runs there instead of replaying")
     parser.add_argument("--model", default="local", help="what it is called there")
     return parser
@@ -142,6 +160,9 @@ def main(words: Sequence[str] | None = None) -> int:
             sys.stdout.write(f"{asyncio.run(asked)}\n")
             return 0
         _check(given.data)
+        if given.inside:
+            sys.stdout.writelines(_inside(given))
+            return 0
         asyncio.run(measure(given, done))
         text = page(done, given)
         if given.write:

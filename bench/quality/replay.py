@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random  # noqa: TID251 - always with a seed
 from typing import Final
@@ -109,7 +108,7 @@ class Replay:
         """Return how long *question* has taken since it was begun, in stated seconds."""
         return self._runs[question.id].clock
 
-    def order(self, question: Question, model: str, repeat: int) -> Sequence[Sample]:
+    def order(self, question: Question, model: str, repeat: int) -> list[Sample]:
         """Return the recorded answers of *model* in the order in which they come."""
         samples = list(question.samples[model])
         Random(f"{self.terms.seed}/{question.id}/{model}/{repeat}").shuffle(samples)

@@ -112,7 +112,7 @@ def _row(label: str, tally: Tally, reference: Tally) -> str:
     cells = (
         label,
         _percent(share(tally.right)),
-        "" if tally is reference else _points(tally.against(reference)),
+        "" if tally is reference else points(tally.against(reference)),
         f"{fmean(tally.calls):.2f}",
         f"{fmean(tally.tokens):.0f}",
         f"{cost:.2f}",
@@ -158,7 +158,7 @@ def _voting(done: Mapping[str, Ran], terms: Terms) -> Iterator[Bar]:
         for where, (by, kept) in found.items():
             yield Bar(
                 f"vote, N = {size}, {where}",
-                f"{_points(by)}; {kept:.0f} %",
+                f"{points(by)}; {kept:.0f} %",
                 _wanted(size),
                 _POINT * by.mean >= _LOSS and kept >= _SAVED[size],
                 _POINT * by.high >= _LOSS and kept >= _SAVED[size],
@@ -213,7 +213,7 @@ def _pools(done: Mapping[str, Ran]) -> Iterator[Bar]:
             worst = min(lost, key=lambda label: lost[label].mean)
             yield Bar(
                 f"{name}, calibrated: the worst of {len(lost)} against the best member",
-                f"{worst.removesuffix(KNOWN)} {_points(lost[worst])}",
+                f"{worst.removesuffix(KNOWN)} {points(lost[worst])}",
                 "≥ -0.5",
                 _POINT * lost[worst].mean >= -0.5,
                 _POINT * lost[worst].high >= -0.5,
@@ -249,7 +249,7 @@ def _loops(every: Mapping[str, Ran]) -> Iterator[Bar]:
                 lost = tally.against(_reference(ran))
                 yield Bar(
                     f"{label}, {name}: points against its own first draft",
-                    _points(lost),
+                    points(lost),
                     "≥ -1",
                     _POINT * lost.mean >= -1,
                     _POINT * lost.high >= -1,
@@ -262,12 +262,13 @@ def _small(done: Mapping[str, Ran]) -> Iterator[Bar]:
         if LIKELIEST in tallies:
             lost = tallies[LIKELIEST].against(tallies[PLAIN])
             bar = f"{name}: best of 5 by mean log-probability, points against greedy"
-            yield Bar(bar, _points(lost), "≥ 0", lost.mean >= 0)
+            yield Bar(bar, points(lost), "≥ 0", lost.mean >= 0)
 
 
 def _percent(found: Estimate) -> str:
     return f"{100 * found.mean:.1f} ({100 * found.low:.1f} to {100 * found.high:.1f})"
 
 
-def _points(found: Estimate) -> str:
+def points(found: Estimate) -> str:
+    """Return *found*, a share, in points with its interval."""
     return f"{100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.quality.arms import BEST, LOOPS, PLAIN, arms_of, every
+from bench.quality.inside import paired
 from bench.quality.keeping import keep, kept
 from bench.quality.recorded import Question, RecordedModel, RecordedSet, Sample
 from bench.quality.replay import Replay, Terms
@@ -15,6 +16,7 @@ from bench.quality.running import Arm, Ran, Tally, headers, majority, plain_majo
 from gateway.config import Config
 from gateway.planning.options import can_do_with
 from techniques import catalog
+from techniques.catalog.self_consistency import Options
 from techniques.core.registry import load
 
 MODELS = (RecordedModel("weak"), RecordedModel("strong", "10", "30"))
@@ -146,6 +148,17 @@ def test_the_same_orders_are_compared_where_one_was_asked_more_often() -> None:
 
     assert often.right == [1 / 3]
     assert once.against(often).mean == 0
+
+
+def test_a_vote_is_paired_with_the_plain_majority_of_the_same_orders() -> None:
+    recorded = replace(SET, models=MODELS[:1])
+
+    found = paired(recorded, Options(num_samples=5), 3)
+    one = paired(replace(recorded, questions=(question(0, "42 42 42 42 42"),)), Options(), 2)
+
+    assert found.gained.mean == 0
+    assert 0 <= found.saved < 40
+    assert one.saved == pytest.approx(40)
 
 
 def test_what_was_measured_is_kept_and_read_again(tmp_path: Path) -> None:
