@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from statistics import fmean, quantiles, variance
+from dataclasses import dataclass, replace
+from statistics import quantiles
 from typing import Final
 
 import anyio
@@ -18,6 +18,7 @@ from gateway.config.calibration import (
     JudgeCalibration,
     ModelCalibration,
 )
+from gateway.shares import Count, Rights, ahead, expected, independent
 from techniques.core.errors import GatewayError
 from techniques.core.groups import task_group
 from techniques.core.json import Json
@@ -29,6 +30,7 @@ from techniques.parts.isotonic import isotonic
 from techniques.parts.keys import TEXT, key_of
 
 _STEPS: Final = 20  # between the quantiles of the sureness
+_LEAST_SHARE: Final = 0.0001
 _LEAST_SURE: Final = 5  # answers below which these tell nothing
 
 
@@ -49,7 +51,8 @@ class Marked:
     """What became of one question to one model.
 
     ``right`` is None where the model failed, ``sureness`` where it told none, ``score`` where no
-    judge gave one. Of a question that cannot be graded by itself ``kind`` is "".
+    judge gave one. Of a question that cannot be graded by itself ``kind`` is "". ``question`` is
+    its place among all.
     """
 
     model: str
@@ -57,6 +60,7 @@ class Marked:
     right: bool | None
     sureness: float | None = None
     score: float | None = None
+    question: int = 0
 
 
 Ask = Callable[[str, Question], Awaitable[tuple[Request, Reply]]]
@@ -121,39 +125,75 @@ async def marked(
     limiter = anyio.CapacityLimiter(width)
     marks: list[Marked] = []
 
-    async def one(model: str, question: Question) -> None:
+    async def one(model: str, place: int) -> None:
         async with limiter:
-            marks.append(await _mark(ask, judge, model, question))
+            mark = await _mark(ask, judge, model, questions[place])
+            marks.append(replace(mark, question=place))
 
     async with task_group() as group:
-        for question in questions:
+        for place in range(len(questions)):
             for model in models:
-                group.start_soon(one, model, question)
+                group.start_soon(one, model, place)
     return marks
 
 
 def calibration(marks: Sequence[Marked], made: str, judge: str | None = None) -> CalibrationFile:
     """Return what *marks* tell of the models, and of *judge*; *made* is the day."""
-    right: defaultdict[str, dict[str, list[bool]]] = defaultdict(dict)
     sure: defaultdict[str, list[float]] = defaultdict(list)
     for mark in marks:
-        if mark.right is not None:
-            right[mark.kind].setdefault(mark.model, []).append(mark.right)
         if mark.sureness is not None:
             sure[mark.model].append(mark.sureness)
-    graded: defaultdict[str, dict[str, Graded]] = defaultdict(dict)
-    for kind, by_model in right.items():
-        expected = shrunk([(sum(answers), len(answers)) for answers in by_model.values()])
-        for (model, answers), share in zip(by_model.items(), expected, strict=True):
-            graded[model][kind] = Graded(
-                right=sum(answers), of=len(answers), accuracy=round(share, 4)
-            )
+    graded = _graded([mark for mark in marks if mark.right is not None])
     models = {
-        model: ModelCalibration(accuracy=graded[model], sureness=_quantiles(sure[model]))
+        model: ModelCalibration(accuracy=graded.get(model, {}), sureness=_quantiles(sure[model]))
         for model in sorted({*graded, *sure})
     }
     judges = {judge: _judged(marks)} if judge is not None else {}
     return CalibrationFile(made=made, models=models, judges=judges)
+
+
+def _graded(marks: Iterable[Marked]) -> dict[str, dict[str, Graded]]:
+    """Return what *marks* tell of each model by kind of answer."""
+    rights: defaultdict[str, dict[str, dict[int, bool]]] = defaultdict(dict)
+    for mark in marks:
+        rights[mark.kind].setdefault(mark.model, {})[mark.question] = bool(mark.right)
+    graded: defaultdict[str, dict[str, Graded]] = defaultdict(dict)
+    for kind, of_kind in rights.items():
+        others = [by_model for name, by_model in rights.items() if name != kind]
+        elsewhere = {
+            model: {at: one for by in others for at, one in by.get(model, {}).items()}
+            for model in of_kind
+        }
+        counts = {model: _count(answers) for model, answers in of_kind.items()}
+        overall = {model: _count({**elsewhere[model], **of_kind[model]}) for model in of_kind}
+        shares = expected(counts, overall)
+        for model in of_kind:
+            against = {
+                other: ahead(
+                    (of_kind[model], of_kind[other]),
+                    (elsewhere[model], elsewhere[other]),
+                    independent(shares[model], shares[other]),
+                )
+                for other in of_kind
+                if other != model
+            }
+            right, of = counts[model]
+            graded[model][kind] = Graded(
+                right=right,
+                of=of,
+                accuracy=round(shares[model], 4),
+                ahead={other: _inside(share) for other, share in against.items()},
+            )
+    return graded
+
+
+def _count(answers: Rights) -> Count:
+    return sum(answers.values()), len(answers)
+
+
+def _inside(share: float) -> float:
+    """Return *share* in few digits, which never make it 0 or 1."""
+    return min(max(round(share, 4), _LEAST_SHARE), 1 - _LEAST_SHARE)
 
 
 def _judged(marks: Iterable[Marked]) -> dict[str, JudgeCalibration]:
@@ -166,25 +206,6 @@ def _judged(marks: Iterable[Marked]) -> dict[str, JudgeCalibration]:
         scores, chances = zip(*isotonic(pairs), strict=True)
         found[kind] = JudgeCalibration(of=len(pairs), scores=scores, chances=chances)
     return found
-
-
-def shrunk(counts: Sequence[tuple[int, int]]) -> list[float]:
-    """Return the share of right answers to expect of each model that got *counts*, right and all.
-
-    Each is drawn towards the mean of all, as far as chance explains why they differ.
-
-    Source: Efron and Morris 1975, Journal of the American Statistical Association 70 (section 2).
-    """
-    shares = [(right + 1) / (of + 2) for right, of in counts]
-    if len(shares) < 2:
-        return shares
-    mean = fmean(shares)
-    noise = [mean * (1 - mean) / of for _, of in counts]
-    between = max(0.0, variance(shares) - fmean(noise))
-    return [
-        mean + between / (between + chance) * (share - mean)
-        for share, chance in zip(shares, noise, strict=True)
-    ]
 
 
 def rendered(file: CalibrationFile, marks: Sequence[Marked]) -> str:

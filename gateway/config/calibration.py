@@ -15,17 +15,20 @@ from gateway.config.section import Section
 from techniques.parts.isotonic import chance_at
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Chance = Annotated[float, Field(gt=0, lt=1)]
 
 
 class Graded(Section):
     """Answers of one kind: so many of so many were right, and what is to be expected of more.
 
     ``accuracy`` lies nearer to that of the other models the less the answers tell them apart.
+    ``ahead`` is, by other model, how often this one is the right one where just one of them is.
     """
 
     right: int = Field(ge=0)
     of: int = Field(ge=1)
     accuracy: Share
+    ahead: Mapping[str, Chance] = {}
 
     @model_validator(mode="after")
     def _no_more_than_all(self) -> Graded:
@@ -61,7 +64,7 @@ class JudgeCalibration(Section):
 
     of: int = Field(ge=1)
     scores: tuple[Share, ...] = Field(min_length=1)
-    chances: tuple[Annotated[float, Field(gt=0, lt=1)], ...]
+    chances: tuple[Chance, ...]
 
     @model_validator(mode="after")
     def _in_order(self) -> JudgeCalibration:
@@ -95,6 +98,12 @@ class Measured:
         known = self.models.get(model)
         graded = known.accuracy.get(kind) if known else None
         return graded.accuracy if graded else None
+
+    def ahead(self, model: str, other: str, kind: str) -> float | None:
+        """Return how often *model* is right where just one of it and *other* is, if measured."""
+        known = self.models.get(model)
+        graded = known.accuracy.get(kind) if known else None
+        return graded.ahead.get(other) if graded else None
 
     def rank(self, model: str, sureness: float) -> float | None:
         """Return the share of the answers of *model* it was less sure of, None if not measured."""

@@ -60,6 +60,14 @@ class Calibration(Protocol):
         """
         ...
 
+    def ahead(self, model: str, other: str, kind: str) -> float | None:
+        """Return how often *model* is the right one where just one of it and *other* is right.
+
+        A share, above 0 and below 1, of questions with answers of *kind*. None if it was not
+        measured.
+        """
+        ...
+
     def rank(self, model: str, sureness: float) -> float | None:
         """Return which share, 0 to 1, of the answers of *model* it was less sure of than this.
 
@@ -83,6 +91,11 @@ class Uncalibrated:
     def accuracy(self, model: str, kind: str) -> float | None:
         """Return None."""
         del model, kind
+        return None
+
+    def ahead(self, model: str, other: str, kind: str) -> float | None:
+        """Return None."""
+        del model, other, kind
         return None
 
     def rank(self, model: str, sureness: float) -> float | None:

@@ -113,8 +113,10 @@ class _Ballot:
         self._cued = asks is not None
         self._trust = trust(attempt, attempt.channels.pool if settings.everyone else ())
         pool = self._trust.ordered(attempt.channels.pool)
-        attempt.channels = replace(attempt.channels, pool=pool)
-        drawer = partial(attempt.drawer, everyone=settings.everyone)
+        attempt.channels = replace(attempt.channels, primary=pool[0], pool=pool)
+        alone = _alone(settings.samples, len(pool)) if self._trust.settles(pool) else 0
+        most = min(settings.samples, alone + len(pool) - 1) if alone else settings.samples
+        drawer = partial(attempt.drawer, everyone=settings.everyone, after=alone)
         self.weighing = weighing_by(
             attempt, settings.evidence, drawer, settings.rule, known=self._trust
         )
@@ -122,7 +124,7 @@ class _Ballot:
             attempt,
             request,
             attempt.spread(settings.temperature),
-            min(settings.samples, len(pool)) if self._trust.settles(pool) else settings.samples,
+            most,
             drawer,
             self.weighing.trust if self._trust.counts else None,
             fit=self.weighing.source.fit,
@@ -218,6 +220,15 @@ async def sorted_by_meaning(attempt: Attempt, candidates: list[Candidate]) -> li
             return labelled(candidates, labels)
     attempt.warn("voter_unusable", "Only answers of the same words were counted as alike.")
     return candidates
+
+
+def _alone(samples: int, models: int) -> int:
+    """Return how many of *samples* a model draws first that outweighs all others of its pool.
+
+    Its share, if that is enough for a vote of its own. The others draw only where that fails.
+    """
+    share = samples // models
+    return share if share >= FIRST_WAVE else 1
 
 
 def _result(election: Election, drawing: Drawing) -> dict[str, Json]:

@@ -22,6 +22,16 @@ def trusted(accuracies: Sequence[float]) -> list[float]:
     return [value / best for value in odds]
 
 
+def beside(ahead: float) -> float:
+    """Return what a vote counts beside one of the best model, above 0 and at most 1.
+
+    *ahead* is how often the one who votes is right where just one of the two is, above 0 and below
+    1. Models that erred independently would be so ``trusted``; where the best one errs others err
+    more than elsewhere, and this is less.
+    """
+    return min(_odds(ahead), 1.0)
+
+
 def outweighs(counts: Sequence[float]) -> bool:
     """Tell whether the first of *counts* is more than all others together."""
     return bool(counts) and counts[0] > sum(counts[1:])

@@ -263,12 +263,16 @@ class Contest:
         )
 
     def _worth(self, candidate: Candidate, score: float) -> float:
-        """Return *score*; where models and judge are measured, the odds that *candidate* is right.
+        """Return *score*; where models and judge are measured, what speaks for *candidate* in all.
 
-        So a judge that errs does not choose a weak model's answer over that of a strong one.
+        That is the weight of all who answer the same: a judge that errs so chooses neither a weak
+        model's answer over that of a strong one, nor one answer over several that agree. Who gives
+        no answer has none.
         """
-        odds = self.weighing.odds(score) if self.measured else None
-        return score if odds is None else odds * self.weighing.trust(candidate.place)
+        if not self.measured:
+            return score
+        known = self.weighing.weighed(self._answers())
+        return sum(one.weight for one in known if one.key is not None and one.key == candidate.key)
 
 
 def _told(key: str | None, reply: Reply) -> str:

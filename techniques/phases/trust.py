@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from techniques.core.channel import Member
 from techniques.parts.candidates import Candidate
-from techniques.parts.trust import outweighs, trusted
+from techniques.parts.trust import beside, outweighs, trusted
 from techniques.phases.attempt import Attempt
 from techniques.phases.pool import accuracies
 
@@ -59,4 +59,16 @@ def trust(attempt: Attempt, members: Sequence[Member]) -> Trust:
     if not known:
         named = dict.fromkeys(member.name or member.model for member in members)
         attempt.warn("uncalibrated", f"{', '.join(named)} ({attempt.expected.text})")
-    return Trust(dict(zip(known, trusted(list(known.values())), strict=True)))
+        return Trust()
+    counts = dict(zip(known, trusted(list(known.values())), strict=True))
+    return Trust({one.id: _beside(attempt, one, members, counts) for one in members})
+
+
+def _beside(
+    attempt: Attempt, member: Member, members: Sequence[Member], counts: Mapping[str, float]
+) -> float:
+    """Return what a vote of *member* counts: by how it does beside the best, if that is known."""
+    best = max(members, key=lambda one: counts[one.id])
+    kind = attempt.expected.text
+    share = attempt.task.calibration.ahead(member.name, best.name, kind)
+    return counts[member.id] if share is None else beside(share)

@@ -14,7 +14,6 @@ from gateway.calibrate import (
     marked,
     read_questions,
     rendered,
-    shrunk,
 )
 from gateway.cli import main
 from gateway.config.calibration import measured
@@ -87,23 +86,43 @@ async def test_a_call_that_fails_tells_nothing_of_the_model() -> None:
     assert "3 calls failed" in rendered(file, marks)
 
 
-def test_few_answers_tell_models_apart_less_than_many() -> None:
-    few, many = shrunk([(5, 5), (3, 5)]), shrunk([(500, 500), (300, 500)])
+def test_two_models_are_compared_question_by_question() -> None:
+    rights = {"strong": (True, True, True, False), "weak": (True, False, False, False)}
+    marks = [
+        Marked(model, "number", right=right, question=place)
+        for model, answers in rights.items()
+        for place, right in enumerate(answers)
+    ]
 
-    assert few[0] - few[1] < 0.25
-    assert many == pytest.approx([0.998, 0.6], abs=0.01)
+    models = calibration(marks, "").models
+
+    assert models["strong"].accuracy["number"].ahead["weak"] > 0.7
+    assert models["weak"].accuracy["number"].ahead["strong"] < 0.3
 
 
-def test_models_that_chance_alone_may_tell_apart_are_taken_to_be_equal() -> None:
-    first, second = shrunk([(31, 40), (30, 40)])
+def test_however_many_questions_tell_two_apart_neither_is_beyond_doubt() -> None:
+    marks = [
+        Marked(model, "number", right=model == "strong", question=place)
+        for model in ("strong", "weak")
+        for place in range(2000)
+    ]
 
-    assert first == pytest.approx(second)
-    assert first == pytest.approx(0.75, abs=0.02)
+    models = calibration(marks, "").models
+
+    assert models["weak"].accuracy["number"].ahead["strong"] == 0.0001
+    assert models["strong"].accuracy["number"].ahead["weak"] == 0.9999
 
 
-def test_one_model_is_taken_as_it_was_found() -> None:
-    assert shrunk([(8, 8)]) == [0.9]
-    assert shrunk([]) == []
+async def test_marks_tell_which_question_they_are_of() -> None:
+    async def ask(model: str, question: Question) -> tuple[Request, Reply]:
+        return Request(model, (said("user", "What is 6 * 7?"),)), replied(question.reference)
+
+    marks = await marked(ask, ["a", "b"], [SUM, Question(SUM.messages, "41")], width=1)
+
+    assert sorted((one.model, one.question) for one in marks) == [
+        *(("a", 0), ("a", 1)),
+        *(("b", 0), ("b", 1)),
+    ]
 
 
 def test_sureness_is_kept_as_quantiles_once_it_tells_something() -> None:
@@ -125,7 +144,7 @@ def test_a_judge_is_measured_by_the_answers_that_it_scored() -> None:
     assert list(file.judges["strict"]) == ["number"]
     judged = file.judges["strict"]["number"]
     assert (judged.of, judged.scores) == (16, (0.3, 0.9))
-    assert judged.chances == pytest.approx((0.1, 0.9))
+    assert judged.chances == pytest.approx((5 / 18, 13 / 18))
     assert "strict on number: of 16 answers" in rendered(file, told)
 
 

@@ -15,7 +15,14 @@ def test_scores_that_tell_right_from_wrong_have_chances_apart() -> None:
     marks = [(0.2, False)] * 8 + [(0.9, True)] * 8
     scores, chances = zip(*isotonic(marks), strict=True)
     assert scores == (0.2, 0.9)
-    assert chances == pytest.approx((0.1, 0.9))
+    assert chances == pytest.approx((5 / 18, 13 / 18))
+
+
+def test_a_few_answers_of_an_extreme_score_are_not_the_surest() -> None:
+    marks = [(0.1, False)] * 2 + [(0.4, False)] * 60 + [(0.4, True)] * 20 + [(0.9, True)] * 80
+    knots = isotonic(marks)
+    assert knots[0][0] == 0.1
+    assert knots[0][1] == knots[1][1]
 
 
 def test_scores_that_tell_nothing_have_one_chance() -> None:
@@ -26,9 +33,8 @@ def test_scores_that_tell_nothing_have_one_chance() -> None:
 def test_a_higher_score_that_is_less_often_right_is_put_together_with_the_lower() -> None:
     marks = [(0.1, True), (0.5, False), (0.9, True)]
     knots = isotonic(marks)
-    assert knots[0] == (0.1, 0.5)
-    assert knots[1] == (0.5, 0.5)
-    assert knots[2][1] > 0.5
+    assert [score for score, _ in knots] == [0.1, 0.5, 0.9]
+    assert knots[0][1] == knots[1][1] < knots[2][1]
 
 
 def test_between_two_scores_the_chance_lies_between() -> None:

@@ -14,7 +14,7 @@ from techniques.core.channel import Channels, Member, Technique, TechniqueChanne
 from techniques.core.reply import fold, replied
 from techniques.core.task import Task
 from techniques.parts.options import JudgedVote
-from techniques.parts.trust import outweighs, trusted
+from techniques.parts.trust import beside, outweighs, trusted
 from techniques.testing import Line, ScriptedChannel
 from tests.techniques.scene import (
     Answer,
@@ -37,9 +37,13 @@ class Measured:
     accuracies: Mapping[str, float]
     sure: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     worst: float | None = None
+    apart: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def accuracy(self, model: str, kind: str) -> float | None:
         return self.accuracies.get(model) if kind == "number" else None
+
+    def ahead(self, model: str, other: str, kind: str) -> float | None:
+        return self.apart.get((model, other)) if kind == "number" else None
 
     def rank(self, model: str, sureness: float) -> float | None:
         among = self.sure.get(model)
@@ -114,6 +118,37 @@ async def test_the_best_decides_at_once_where_it_outweighs_everyone() -> None:
     assert anyio.current_time() < 1
 
 
+async def test_one_that_outweighs_everyone_draws_its_share_of_the_votes_alone() -> None:
+    answers = iter(["41", "42", "42"])
+    channel = scripted(lambda request: next(answers) if request.model == "model-0" else "41")
+    options = self_consistency.Options(pool="all", num_samples=9)
+    played = await run(channel, STRONG_FIRST, options)
+    assert played.text == "42"
+    assert [request.model for request in played.asked] == ["model-0"] * 3
+
+
+async def test_a_share_too_small_to_vote_on_is_one_answer() -> None:
+    options = self_consistency.Options(pool="all", num_samples=8)
+    played = await run(by_model(m0="42", m1="41", m2="41"), STRONG_FIRST, options)
+    assert (played.text, len(played.asked)) == ("42", 1)
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.4, "41"), (0.2, "42")])
+async def test_models_that_err_where_the_best_errs_do_not_outvote_it(
+    share: float, text: str
+) -> None:
+    apart = {("m1", "m0"): share, ("m2", "m0"): share}
+    options = self_consistency.Options(pool="all", num_samples=3)
+    known = replace(ALIKE, apart=apart)
+    played = await run(by_model(m0="42", m1="41", m2="41"), known, options)
+    assert played.text == text
+
+
+def test_one_that_is_ahead_of_the_best_counts_no_more_than_it() -> None:
+    assert beside(0.2) == pytest.approx(0.25)
+    assert beside(0.6) == 1.0
+
+
 async def test_the_most_trusted_is_asked_first_wherever_it_stands() -> None:
     played = await run(by_model(m0="41", m1="41", m2="42"), STRONG_LAST)
     assert played.text == "42"
@@ -170,6 +205,25 @@ async def test_a_measured_judge_does_not_choose_a_weak_answer_lightly(
     played = await run(channel, known, selection.OncePerModel(), selection.diversity_sc)
     assert played.text == text
     assert "p0a" not in {request.step for request in played.asked}
+
+
+@pytest.mark.parametrize(("third", "text"), [("40", "42"), ("41", "41")])
+async def test_answers_that_agree_stand_together_before_a_measured_judge(
+    third: str, text: str
+) -> None:
+    known = replace(Measured({"m0": 0.9, "m1": 0.8, "m2": 0.8}), worst=0.3)
+    channel = draws(["42", "41", third], judging({"42": LOW, "41": HIGH, "40": LOW}))
+    apart = {("m1", "m0"): 0.15, ("m2", "m0"): 0.15}
+    known = replace(known, apart=apart)
+    played = await run(channel, known, selection.OncePerModel(), selection.diversity_sc)
+    assert played.text == text
+
+
+async def test_a_strong_model_that_gives_no_answer_is_not_chosen_for_it() -> None:
+    known = replace(Measured({"m0": 0.95, "m1": 0.6, "m2": 0.6}), worst=0.5)
+    channel = draws(["I do not know.", "41", "41"], judging({"": HIGH}))
+    played = await run(channel, known, selection.OncePerModel(), selection.diversity_sc)
+    assert played.text == "41"
 
 
 async def test_a_judge_that_was_not_measured_chooses_by_its_scores() -> None:

@@ -33,6 +33,9 @@ def test_what_was_measured_is_told_by_model_and_kind(tmp_path: Path) -> None:
     assert known.accuracy("m", "number") == 0.8
     assert known.accuracy("m", "letter") is None
     assert known.accuracy("other", "number") is None
+    assert known.ahead("m", "other", "number") is None
+    assert known.ahead("m", "other", "letter") is None
+    assert known.ahead("other", "m", "number") is None
     assert known.rank("m", 0.5) is None
     assert known.rank("other", 0.5) is None
 
@@ -102,3 +105,16 @@ def test_what_is_no_calibration_file_is_refused(tmp_path: Path, text: str) -> No
     path.write_text(text)
 
     assert problems(path)
+
+
+def beside(tmp_path: Path, share: float) -> Path:
+    return kept(tmp_path, {"m": {"accuracy": {"number": {**GRADED, "ahead": {"other": share}}}}})
+
+
+def test_two_models_are_told_apart_by_kind(tmp_path: Path) -> None:
+    assert measured(beside(tmp_path, 0.25)).ahead("m", "other", "number") == 0.25
+
+
+def test_no_model_is_always_right_where_one_of_two_is(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"models\.m\.accuracy\.number\.ahead\.other"):
+        measured(beside(tmp_path, 1))
