@@ -3,7 +3,7 @@
 python -m bench.quality                          about half an hour
 python -m bench.quality --quick                  a few minutes, rougher
 python -m bench.quality --set date_pot --technique self_consistency
-python -m bench.quality --inside 40              votes in 40 orders, without the gateway
+python -m bench.quality --inside 12              votes in 12 orders, without the gateway
 python -m bench.quality --model-url http://127.0.0.1:8080/v1 --model local     a model that runs
 """
 
@@ -23,6 +23,7 @@ from bench.quality import live
 from bench.quality.arms import EVERY, LOOPED, POOLS, SIZES, VOTING, arms_of, every
 from bench.quality.inside import paired
 from bench.quality.keeping import keep, kept
+from bench.quality.pooled import pooled
 from bench.quality.recorded import RecordedSet
 from bench.quality.replay import Terms
 from bench.quality.report import bars, bars_table, points, table
@@ -109,15 +110,20 @@ def page(done: Done, given: argparse.Namespace) -> str:
 
 
 def _inside(given: argparse.Namespace) -> Iterator[str]:
-    """Yield a line of a table for each voting set and size, as it comes."""
-    yield "| set | N | points against a plain majority (95 %) | samples saved |\n"
-    yield "|---|---|---|---|\n"
-    for name in given.set or VOTING:
+    """Yield a line of a table for each vote, and for each technique of several models."""
+    yield "| set | technique | points (95 %) | calls | calls saved |\n|---|---|---|---|---|\n"
+    for name in given.set or (*VOTING, *POOLS):
         recorded = SETS[name](given.data)
-        recorded = replace(recorded, questions=limited(recorded.questions, given.limit))
-        for size in SIZES:
-            found = paired(recorded, Options(num_samples=size), given.inside)
-            yield f"| {name} | {size} | {points(found.gained)} | {found.saved:.0f} % |\n"
+        most = given.limit or _limit(name, quick=given.quick)
+        recorded = replace(recorded, questions=limited(recorded.questions, most))
+        for size in SIZES if name in VOTING else ():
+            vote = paired(recorded, Options(num_samples=size), given.inside)
+            calls = size * (1 - vote.saved / 100)
+            kept = f"{points(vote.gained)} | {calls:.2f} | {vote.saved:.0f} %"
+            yield f"| {name} | self_consistency N={size} | {kept} |\n"
+        arms = [arm for arm in arms_of(name, recorded, given.technique) if arm.calibrated]
+        for label, one in pooled(recorded, arms, given.inside).items() if arms else ():
+            yield f"| {name} | {label} | {points(one.gained)} | {one.calls:.2f} | |\n"
 
 
 def options() -> argparse.ArgumentParser:
@@ -137,9 +143,7 @@ def options() -> argparse.ArgumentParser:
         "--keep", type=Path, help="a folder; what is there of a set is not measured again"
     )
     parser.add_argument("--write", action="store_true", help="put the results into docs/")
-    parser.add_argument(
-        "--inside", type=int, help="votes in so many orders instead, without the gateway"
-    )
+    parser.add_argument("--inside", type=int, help="votes in so many orders instead, no gateway")
     parser.add_argument("--model-url", help="ask a model that runs there instead of replaying")
     parser.add_argument("--model", default="local", help="what it is called there")
     return parser
@@ -161,7 +165,9 @@ def main(words: Sequence[str] | None = None) -> int:
             return 0
         _check(given.data)
         if given.inside:
-            sys.stdout.writelines(_inside(given))
+            for line in _inside(given):
+                sys.stdout.write(line)
+                sys.stdout.flush()
             return 0
         asyncio.run(measure(given, done))
         text = page(done, given)
