@@ -8,6 +8,7 @@ import pytest
 from bench.quality.arms import BEST, LOOPS, PLAIN, arms_of, every
 from bench.quality.inside import paired
 from bench.quality.keeping import keep, kept
+from bench.quality.pooled import pooled
 from bench.quality.recorded import Question, RecordedModel, RecordedSet, Sample
 from bench.quality.replay import Replay, Terms
 from bench.quality.report import Bar, bars, bars_table, table
@@ -17,6 +18,7 @@ from gateway.config import Config
 from gateway.planning.options import can_do_with
 from techniques import catalog
 from techniques.catalog.self_consistency import Options
+from techniques.core.json import Json
 from techniques.core.registry import load
 
 MODELS = (RecordedModel("weak"), RecordedModel("strong", "10", "30"))
@@ -159,6 +161,30 @@ def test_a_vote_is_paired_with_the_plain_majority_of_the_same_orders() -> None:
     assert found.gained.mean == 0
     assert 0 <= found.saved < 40
     assert one.saved == pytest.approx(40)
+
+
+def test_a_calibrated_pool_is_paired_with_its_best_member() -> None:
+    answers = {"strong": "42 42 42", "weak": "41 41 41"}
+    questions = tuple(
+        Question(
+            str(place),
+            f"How much is sum {place}?",
+            frozenset({"42"}),
+            {
+                model: tuple(Sample(one, one == "42") for one in given.split())
+                for model, given in answers.items()
+            },
+        )
+        for place in range(12)
+    )
+    params: dict[str, Json] = {"pool": "all", "num_samples": 2}
+    from_weak = Arm("weak", "self_consistency", params, "weak", ("strong",))
+    from_strong = Arm("strong", "self_consistency", params, "strong", ("weak",))
+
+    found = pooled(replace(SET, questions=questions), [from_weak, from_strong], 2)
+
+    assert (found["weak"].gained.mean, found["strong"].gained.mean) == (1, 0)
+    assert found["weak"].calls == found["strong"].calls == 1
 
 
 def test_what_was_measured_is_kept_and_read_again(tmp_path: Path) -> None:
