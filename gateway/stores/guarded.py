@@ -19,6 +19,7 @@ from gateway.stores.ledger import (
     Settlement,
     StoreLost,
     Unknown,
+    Waiting,
     WindowReading,
     WindowSpec,
 )
@@ -31,7 +32,7 @@ Told: TypeAlias = Callable[[Literal["lost", "back"]], None]
 _SHARE: Final = 0.8
 _FIRST_S: Final = 1.0
 _LONGEST_S: Final = 5.0
-_TRIES: Final = 4
+_TRIES: Final = 8
 """One answer that is late is a busy moment, here or there. All that is asked may be repeated."""
 _MONEY: Final = ":usd:"
 _UPSTREAM: Final = "up:"
@@ -145,7 +146,11 @@ class GuardedLedger:
     async def check(self, pool: str, entry: str) -> Answer:
         """See ``LedgerStore``. Who stood in a line that is lost, stands in none."""
         if entry in self._here:
-            return await self._local.check(pool, entry)
+            answer = await self._local.check(pool, entry)
+            if self.lost or not isinstance(answer, Waiting):
+                return answer
+            self.leave(pool, entry)  # to stand in the line of all: what is shared is back
+            return Unknown("")
 
         async def here() -> Answer:
             return Unknown("")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -23,6 +24,8 @@ _COLD: Final = 0.1
 _PROBE: Final = ":probe:0"
 _TIGHT_S: Final = 2.0
 _GUESS_S: Final = 600.0
+_ROUNDED: Final = 10
+"""What is told of turns in whole seconds may be so small a part of a turn too late."""
 _DEDUCTED_AT_ONCE: Final = frozenset({"reserve_max", "reserve_larger"})
 _DEDUCTED_IN_TIME: Final = frozenset({"actual", "cached_free"})
 
@@ -65,6 +68,7 @@ class Account:
         self._windows: dict[str, WindowSpec] = {spec.name: spec for spec in declared}
         self._guessed: dict[str, float] = {}
         self._fresh: dict[str, float] = {}
+        self._ends: dict[str, float] = {}
         self._charged: dict[str, tuple[tuple[str, Dimension], ...]] = {}
         self._health: OrderedDict[str, Health] = OrderedDict()
 
@@ -149,26 +153,32 @@ class Account:
         may have sent their first calls, too.
         """
         fresh, self._fresh = self._fresh, {}
-        specs = [
-            _cold(spec, fresh.get(name), needs.get(name, 0)) for name, spec in self._windows.items()
-        ]
+        now = map(self._of_now, self._windows.values())
+        specs = [_cold(spec, fresh.get(spec.name), needs.get(spec.name, 0)) for spec in now]
         return specs + [WindowSpec(name, "gauge", 1) for name in needs if is_probe(name)]
 
     def probe(self, model: str) -> str:
         """Return the window that one call alone is in which sees whether *model* is up again."""
         return f"{model}{_PROBE}"
 
+    def _of_now(self, spec: WindowSpec) -> WindowSpec:
+        """Return *spec* with its next boundary, as far as answers have told of one."""
+        ends = self._ends.get(spec.name)
+        if ends is None or not spec.period_ms:
+            return spec
+        left_ms = math.ceil(1000 * (ends - anyio.current_time()))
+        return replace(spec, ends_in_ms=left_ms if left_ms > 0 else left_ms % spec.period_ms)
+
     def learn(self, readings: Iterable[WindowReading]) -> None:
         """Remember the windows that an answer told of."""
         for reading in readings:
+            if reading.kind == "fixed" and reading.reset_ms:
+                self._ends[reading.name] = anyio.current_time() + reading.reset_ms / 1000
             known = self._windows.get(reading.name)
             limit = reading.limit if reading.limit is not None else reading.remaining
             if limit is None or (known and not known.provisional and known.cap == limit):
                 continue
-            ends_in_ms = reading.reset_ms or 0 if reading.kind == "fixed" else 0
-            self.add(
-                WindowSpec(reading.name, reading.kind, int(limit), reading.period_ms, ends_in_ms)
-            )
+            self.add(WindowSpec(reading.name, reading.kind, int(limit), reading.period_ms))
             if known is None:
                 left = limit if reading.remaining is None else reading.remaining
                 self._fresh[reading.name] = left
@@ -176,12 +186,9 @@ class Account:
     def learn_of(self, windows: Iterable[WindowState]) -> None:
         """Remember the windows that the ledger has, whoever made them."""
         for state in windows:
-            if (
-                state.name not in self._windows
-                and not state.provisional
-                and not is_probe(state.name)
-            ):
-                period_ms = int(1000 * float(state.name.rpartition(":")[2]) * self.minute_s / 60)
+            if not (state.name in self._windows or state.provisional or is_probe(state.name)):
+                period_s = float(state.name.rpartition(":")[2]) * self.minute_s / 60
+                period_ms = int(1000 * period_s)
                 self.add(WindowSpec(state.name, state.kind, state.cap, period_ms))
 
     def guess(self, spec: WindowSpec, now: float) -> None:
@@ -255,7 +262,8 @@ def _own_turn(row: WindowReading, period_ms: int) -> int | None:
     """Return when the window begins anew; what was told may be several of its turns."""
     if row.kind != "fixed" or row.reset_ms is None or row.reset_ms <= period_ms:
         return row.reset_ms
-    return row.reset_ms % period_ms or period_ms
+    left_ms = row.reset_ms % period_ms
+    return left_ms if left_ms > period_ms / _ROUNDED else left_ms + period_ms
 
 
 def _cold(spec: WindowSpec, told: float | None, need: int) -> WindowSpec:
