@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from random import Random  # noqa: TID251 - the type; the dice come from the wiring
 from types import TracebackType
+from typing import Final
 
 import anyio
 
@@ -15,6 +16,9 @@ from techniques.core.events import Event
 from techniques.core.request import Request
 
 
+_REFUSED: Final = 4
+
+
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """How often and how soon to try again.
@@ -22,7 +26,8 @@ class RetryPolicy:
     The wait before retry n (from 0) is drawn from ``backoff_s`` · 2^n · [1/2, 1], or what the
     provider asked for if that is longer. A provider that asks for more than ``max_wait_s`` is not
     tried again. ``paced``: what was refused by a rate limit for a time that was told is tried again
-    at once, for it is held back until then.
+    at once, for it is held back until then: the patience for that bounds it, and so often that it
+    is four times ``retries``.
 
     Source: Brooker 2015, "Exponential Backoff And Jitter" (equal jitter).
     """
@@ -57,19 +62,23 @@ class RetryingChannel:
 
     async def entered(self, request: Request) -> tuple[EventStream, AsyncIterator[Event]]:
         """Return the first call of which the answer has begun, and its events."""
-        call = self._inner.open(request)
-        for attempt in range(self._policy.retries):
+        call, failed, refused = self._inner.open(request), 0, 0
+        while True:
             try:
                 return call, await call.__aenter__()
             except UpstreamFailed as error:
-                wait = self._wait(attempt, error.retry_after)
-                if not error.retryable or not self._worth(wait):
+                failure, held = error, self._is_held(error)
+                wait = self._wait(failed, error.retry_after)
+                failed, refused = failed + (not held), refused + held
+                if not error.retryable or self._enough(failed, refused) or not self._worth(wait):
                     raise
-                failure = error
-            if not self._is_held(failure):
+            if not held:
                 await anyio.sleep(wait)
             call = self._again(request, failure)
-        return call, await call.__aenter__()
+
+    def _enough(self, failed: int, refused: int) -> bool:
+        retries = self._policy.retries
+        return failed > retries or refused > _REFUSED * retries
 
     def _is_held(self, error: UpstreamFailed) -> bool:
         return self._policy.paced and error.kind == "rate_limited" and bool(error.retry_after)

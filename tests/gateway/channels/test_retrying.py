@@ -172,3 +172,20 @@ async def test_when_the_caps_leave_no_attempt_at_all_they_are_the_failure() -> N
     allowance.take()
     with pytest.raises(CapReached):
         await ask(retrying(CappedChannel(ScriptedChannel([]), allowance)), QUESTION)
+
+
+async def test_what_pacing_holds_anyway_is_tried_four_times_as_often() -> None:
+    channel = ScriptedChannel(lambda _request: busy(3))
+    policy = RetryPolicy(retries=2, backoff_s=4, max_wait_s=60, paced=True)
+    with pytest.raises(UpstreamFailed, match="busy"):
+        await ask(retrying(channel, policy), QUESTION)
+
+    assert len(channel.asked) == 9
+
+
+async def test_what_pacing_holds_takes_no_tries_from_other_failures() -> None:
+    broken = Line(UpstreamFailed("broken", "server", retryable=True))
+    channel = ScriptedChannel([busy(3), busy(3), broken, busy(3), broken, "fine"])
+    policy = RetryPolicy(retries=2, backoff_s=4, max_wait_s=60, paced=True)
+
+    assert (await ask(retrying(channel, policy), QUESTION)).text == "fine"
