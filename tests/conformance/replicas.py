@@ -72,12 +72,12 @@ def booked(gateway: Gateway, key: str) -> int:
 def charged(client: Redis, prefix: str, pool: str) -> int:
     """Return the picodollars that the store has charged to the only budget of *pool*."""
     (name,) = client.keys(f"{prefix}:{{{pool}}}:m:*")
-    cap, free = client.hmget(name, "cap", "free")
-    return int(cap or 0) - int(free or 0)
+    cap, free = (int(value or 0) for value in client.hmget(name, ["cap", "free"]))
+    return cap - free
 
 
 def held(client: Redis, prefix: str, pool: str) -> int:
     """Return the picodollars that calls under way hold of it."""
     (name,) = client.keys(f"{prefix}:{{{pool}}}:m:*")
-    left, free = client.hmget(name, "left", "free")
-    return int(free or 0) - int(left or 0)
+    left, free = (int(value or 0) for value in client.hmget(name, ["left", "free"]))
+    return free - left

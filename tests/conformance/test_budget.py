@@ -59,10 +59,6 @@ def outcomes(answers: list[Json]) -> dict[int, int]:
     return {status: statuses.count(status) for status in set(statuses)}
 
 
-def _were_asked(played: ScriptedUpstream, calls: int) -> bool:
-    return len(played.asked) == calls
-
-
 @pytest.mark.case("BUD-01")
 @pytest.mark.gateway(LOCAL)
 def test_as_many_are_served_at_once_as_the_budget_pays_for(stage: Stage) -> None:
@@ -170,7 +166,7 @@ def test_every_way_to_end_settles_once(
     asked = request(CHAT, dumps(chat(stream=True, max_tokens=100)), bearer("other"))
     for number in range(11, 21):
         line = dial(gateway.port, asked)
-        assert within(2, partial(_were_asked, played, number))
+        assert within(2, partial(_has_come, played, number))
         line.close()
     last = ask(gateway, "other", max_tokens=100)
 
@@ -179,6 +175,10 @@ def test_every_way_to_end_settles_once(
         assert within(5, lambda: len(rows(gateway, "other")) == 21)
         assert within(5, lambda: held(client, prefix, "key:other") == 0)
         assert charged(client, prefix, "key:other") == booked(gateway, "other") > 0
+
+
+def _has_come(played: ScriptedUpstream, number: int) -> bool:
+    return len(played.asked) == number
 
 
 def spent_usd(gateway: Gateway) -> Decimal:

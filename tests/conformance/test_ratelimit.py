@@ -20,14 +20,14 @@ LIMIT, LEFT, RESET = (f"x-ratelimit-{what}-requests" for what in ("limit", "rema
 JITTER_S = 0.6
 """What a call may come late on a busy machine."""
 IMPATIENT = {"x-lockgate-max-wait-ms": "1000"}
-ACCOUNT: Json = {
+ACCOUNT: dict[str, Json] = {
     "dialect": "openai_chat",
     "base_url": "http://upstream.test/v1",
     "api_key": "${OA_KEY}",
     "allow_private": True,
 }
 NUMBERS = range(40)
-ACCOUNTS: Json = {f"rl{number}": {**ACCOUNT} for number in NUMBERS}
+ACCOUNTS: dict[str, Json] = {f"rl{number}": {**ACCOUNT} for number in NUMBERS}
 pytestmark = pytest.mark.gateway(
     {
         "pacing": {"mode": "on", "patience": {"json_s": 8}},

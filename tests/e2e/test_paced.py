@@ -1,0 +1,368 @@
+"""What the official SDKs see of calls that are held, given back, or refused."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+import anthropic
+import openai
+import pytest
+
+from techniques.core.json import Json
+from tests.conformance.stage import CHAT, MESSAGES, chat, messages, summed, within
+from tests.fakes.client import Exchange, dial, request
+from tests.fakes.gateway import KEYS, Gateway, settings
+from tests.fakes.script import Answer, completion, dumps, error, told
+from tests.fakes.upstream import Asked, ScriptedUpstream, dead_port
+
+SAID: list[Json] = [{"role": "user", "content": "hello"}]
+MINUTES_S = {"short": 2.0, "long": 100.0, "fast": 0.5}
+STREAM: dict[str, Json] = {"stream": True}
+AT_ONCE = 1.0
+"""Within what an answer comes that does not wait for the window, on a busy machine."""
+
+
+def _changes(port: int, **pacing: Json) -> dict[str, Json]:
+    """Return a configuration with accounts that take a call in each of their own minutes."""
+    providers: dict[str, Json] = {}
+    for kind, minute_s in MINUTES_S.items():
+        for number in range(8):
+            providers[f"{kind}{number}"] = {
+                "dialect": "openai_chat",
+                "base_url": f"http://127.0.0.1:{port}/v1",
+                "api_key": "${OA_KEY}",
+                "limits": {"rpm": 1, "minute_s": minute_s},
+            }
+    providers["shared"] = {**providers["short0"], "limits": {"rpm": 40, "minute_s": 4.0}}
+    providers["timed"] = {**providers["short0"], "limits": {}}
+    models: list[Json] = [{"name": f"m-{name}", "provider": name} for name in providers]
+    return {
+        "pacing": {"patience": {"stream_s": 20, "json_s": 20}, **pacing},
+        "upstream": {"retries": 0},
+        "providers": providers,
+        "models": models,
+    }
+
+
+@dataclass(slots=True)
+class Paced:
+    """A gateway whose accounts are soon used up."""
+
+    upstream: ScriptedUpstream
+    gateway: Gateway
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self.gateway.port}"
+
+    def chat(self, **more: Json) -> openai.OpenAI:
+        return openai.OpenAI(base_url=f"{self.root}/v1", api_key=KEYS["k1"], **more)
+
+    def messages(self, **more: Json) -> anthropic.Anthropic:
+        return anthropic.Anthropic(base_url=self.root, api_key=KEYS["k1"], **more)
+
+    def used_up(self, kind: str) -> str:
+        """Return a model whose account has just taken the only call of its minute."""
+        model = f"m-{kind}{next(self._numbers) % 8}"
+        self.upstream.plays(completion("first"))
+        assert self.post(model).status == 200
+        self.upstream.forget()
+        return model
+
+    def open(self, model: str, path: str = CHAT, *, key: str = "k1", **fields: Json) -> Exchange:
+        return Exchange(self.gateway.port, self.raw(model, path, key=key, **fields))
+
+    def raw(self, model: str, path: str = CHAT, *, key: str = "k1", **fields: Json) -> bytes:
+        body = {CHAT: chat, MESSAGES: messages}[path](model=model, **fields)
+        return request(path, dumps(body), {"authorization": f"Bearer {KEYS[key]}"})
+
+    def post(self, model: str, *, key: str = "k1", **fields: Json) -> Json:
+        return self.open(model, key=key, **fields).whole()
+
+    def page(self) -> list[str]:
+        return self.gateway.get("/metrics").body.decode().splitlines()
+
+    def total(self, name: str, **labels: str) -> float:
+        return summed(self.page(), name, **labels)
+
+
+def _paced(folders: pytest.TempPathFactory, **pacing: Json) -> Iterator[Paced]:
+    held, dead = dead_port()
+    with held, ScriptedUpstream() as upstream:
+        changes = _changes(upstream.port, **pacing)
+        for provider in changes["providers"].values():
+            provider["allow_private"] = True
+        config = settings(upstream.port, dead, changes)
+        with Gateway(folders.mktemp("gateway"), config) as gateway:
+            yield Paced(upstream, gateway)
+
+
+@pytest.fixture(scope="module")
+def _on(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Paced]:
+    yield from _paced(tmp_path_factory)
+
+
+@pytest.fixture
+def paced(_on: Paced) -> Paced:
+    _on.upstream.forget()
+    return _on
+
+
+Ask = Callable[[Paced, str], str]
+
+
+def by_openai(paced: Paced, model: str) -> str:
+    with paced.chat(max_retries=0) as client:
+        stream = client.chat.completions.create(model=model, messages=SAID, stream=True)
+        return "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
+
+
+def by_anthropic(paced: Paced, model: str) -> str:
+    with (
+        paced.messages(max_retries=0) as client,
+        client.messages.stream(model=model, messages=SAID, max_tokens=64) as stream,
+    ):
+        return "".join(stream.text_stream)
+
+
+@pytest.mark.parametrize("ask", [by_openai, by_anthropic])
+def test_a_stream_that_was_held_is_read_whole(paced: Paced, ask: Ask) -> None:
+    model = paced.used_up("short")
+    paced.upstream.plays(told("Hel", "lo"))
+
+    began = time.monotonic()
+    text = ask(paced, model)
+
+    assert text == "Hello"
+    assert time.monotonic() - began > 1.0
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_a_held_stream_says_so_within_a_second_and_a_half(paced: Paced, path: str) -> None:
+    model = paced.used_up("short")
+    paced.upstream.plays(told("Hello"))
+
+    with paced.open(model, path, stream=True) as exchange:
+        events = list(exchange.events())
+
+    comments = [event for event in events if event.comments]
+    assert comments[0].comments[0].startswith('lockgate {"state":"held"')
+    assert comments[0].at - exchange.started <= 1.5
+    assert exchange.headers["x-lockgate-pause-reason"] == "requests"
+    assert len(paced.upstream.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("ask", "failure"),
+    [(by_openai, openai.APIError), (by_anthropic, anthropic.APIStatusError)],
+)
+def test_a_failure_after_a_hold_raises(paced: Paced, ask: Ask, failure: type[Exception]) -> None:
+    model = paced.used_up("short")
+    paced.upstream.plays(error(500, "it broke"))
+
+    with pytest.raises(failure, match="it broke"):
+        ask(paced, model)
+
+
+@pytest.mark.parametrize("wish", [STREAM, {}])
+def test_who_leaves_while_held_leaves_the_line_and_is_not_sent(paced: Paced, wish: Json) -> None:
+    model = paced.used_up("short")
+    paced.upstream.plays(completion("later"))
+    name = "lockgate_requests_total"
+    before = paced.total(name, outcome="client_disconnect")
+
+    line = dial(paced.gateway.port, paced.raw(model, **wish))
+    assert within(2, lambda: paced.total("lockgate_requests_in_flight") == 1)
+    line.close()
+    left = within(1, lambda: paced.total(name, outcome="client_disconnect") == before + 1)
+    answer = paced.post(model)
+
+    assert left
+    assert answer.status == 200
+    assert answer.json["choices"][0]["message"]["content"] == "later"
+    assert len(paced.upstream.asked) == 1
+
+
+@pytest.mark.parametrize("surface", ["openai", "anthropic"])
+def test_a_call_held_beyond_patience_is_tried_again_by_the_sdk_and_served(
+    paced: Paced, surface: str
+) -> None:
+    model = paced.used_up("short")
+    paced.upstream.plays(completion("served"))
+    headers = {"x-lockgate-max-wait-ms": "300"}
+    before = paced.total("lockgate_requests_total", outcome="held_back")
+
+    if surface == "openai":
+        with paced.chat(max_retries=2, default_headers=headers) as client:
+            said = client.chat.completions.create(model=model, messages=SAID)
+            text = said.choices[0].message.content
+    else:
+        with paced.messages(max_retries=2, default_headers=headers) as client:
+            answer = client.messages.create(model=model, messages=SAID, max_tokens=64)
+            text = answer.content[0].text  # type: ignore[union-attr]
+
+    assert text == "served"
+    assert len(paced.upstream.asked) == 1
+    assert 1 <= paced.total("lockgate_requests_total", outcome="held_back") - before <= 2
+
+
+def test_what_is_told_of_a_call_that_may_come_again(paced: Paced) -> None:
+    model = paced.used_up("short")
+    asked = chat(model=model)
+    headers = {"authorization": f"Bearer {KEYS['k1']}", "x-lockgate-max-wait-ms": "300"}
+
+    answer = Exchange(paced.gateway.port, request(CHAT, dumps(asked), headers)).whole()
+
+    assert answer.status == 429
+    assert 1 <= int(answer.headers["retry-after"]) <= 2
+    assert answer.headers["x-should-retry"] == "true"
+    assert answer.json["error"]["code"] == "rate_limited_upstream"
+
+
+@pytest.mark.parametrize("surface", ["openai", "anthropic"])
+def test_who_would_wait_for_more_than_a_minute_asks_once(paced: Paced, surface: str) -> None:
+    model = paced.used_up("long")
+    before = paced.total("lockgate_requests_total")
+    failure: openai.RateLimitError | anthropic.RateLimitError
+
+    if surface == "openai":
+        with paced.chat(max_retries=3) as client, pytest.raises(openai.RateLimitError) as raised:
+            client.chat.completions.create(model=model, messages=SAID)
+        failure = raised.value
+    else:
+        with (
+            paced.messages(max_retries=3) as other,
+            pytest.raises(anthropic.RateLimitError) as caught,
+        ):
+            other.messages.create(model=model, messages=SAID, max_tokens=64)
+        failure = caught.value
+
+    assert failure.response.headers["x-should-retry"] == "false"
+    assert int(failure.response.headers["retry-after"]) <= 60
+    assert 60_000 < int(failure.response.headers["x-lockgate-eta-ms"]) <= 100_000
+    assert paced.total("lockgate_requests_total") - before == 1
+
+
+def test_what_could_not_end_in_time_is_not_begun(paced: Paced) -> None:
+    paced.upstream.chooses(lambda _asked: told("slow").later(0.4))
+    calls = [
+        threading.Thread(target=paced.post, args=("m-timed",), kwargs=STREAM) for _ in range(25)
+    ]
+    for call in calls:
+        call.start()
+    for call in calls:
+        call.join(20)
+    paced.upstream.forget()
+    headers = {"authorization": f"Bearer {KEYS['k1']}", "x-lockgate-deadline-ms": "200"}
+    asked = dumps(chat(model="m-timed", stream=True))
+
+    answer = Exchange(paced.gateway.port, request(CHAT, asked, headers)).whole()
+
+    assert answer.status == 408
+    assert answer.headers["x-should-retry"] == "false"
+    assert answer.took < AT_ONCE
+    assert paced.upstream.asked == []
+
+
+def test_a_key_that_asks_for_little_is_not_crowded_out(paced: Paced) -> None:
+    time.sleep(1)
+    paced.upstream.chooses(lambda _asked: completion("ok"))
+    words = {"k1": "many", "k2": "few"}
+
+    def ask(key: str) -> None:
+        paced.post("m-shared", key=key, messages=[{"role": "user", "content": words[key]}])
+
+    keys = [*["k1"] * 80, *["k2"] * 8]
+    threads = [threading.Thread(target=ask, args=(key,)) for key in keys]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    order = [_content(asked) for asked in paced.upstream.asked]
+    last = max(place for place, word in enumerate(order) if word == "few")
+    waited = order[40 : last + 1]  # the first forty found a full window and did not wait
+    few, many = waited.count("few"), waited.count("many")
+    assert len(order) == 88
+    assert (few + many) ** 2 / (2 * (few**2 + many**2)) >= 0.95  # Jain's index of fairness
+
+
+def _content(asked: Asked) -> str:
+    return str(asked.body["messages"][-1]["content"])
+
+
+def test_pacing_is_told_in_metrics_and_no_client_names_a_label(paced: Paced) -> None:
+    model = paced.used_up("fast")
+    paced.upstream.plays(completion("held"))
+    assert paced.post(model, user="label-of-a-client").status == 200
+    labels = {"model": model, "provider": model.removeprefix("m-")}
+
+    def looked() -> bool:
+        page = paced.page()
+        return summed(page, "lockgate_window_remaining_ratio", provider=labels["provider"]) > 0
+
+    assert paced.total("lockgate_pauses_total", reason="requests", outcome="resumed", **labels) == 1
+    assert paced.total("lockgate_resumes_total", **labels) == 1
+    assert paced.total("lockgate_429_avoided_total", **labels) == 1
+    assert within(8, looked)
+    page = "\n".join(paced.page())
+    for name in (
+        "queue_depth",
+        "leases",
+        "orphan_leases",
+        "need_ratio_bucket",
+        "pause_seconds_sum",
+    ):
+        assert f"lockgate_{name}{{" in page
+    assert "lockgate_need_misses" in page
+    assert "label-of-a-client" not in page
+
+
+def test_a_limit_hit_all_the_same_is_counted(paced: Paced) -> None:
+    paced.upstream.plays(error(429, "slow", headers={"retry-after": "1"}))
+
+    assert paced.post("m-fast7").status == 429
+
+    name = "lockgate_upstream_429_total"
+    assert paced.total(name, model="m-fast7", expected="false") == 1
+
+
+@pytest.fixture(scope="module")
+def off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Paced]:
+    yield from _paced(tmp_path_factory, mode="off")
+
+
+@pytest.fixture(scope="module")
+def observing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Paced]:
+    yield from _paced(tmp_path_factory, mode="observe")
+
+
+def _twice(paced: Paced, answer: Answer, *, stream: bool) -> list[Json]:
+    """Ask twice of an account that takes one call in a while."""
+    paced.upstream.forget()
+    paced.upstream.plays(answer, answer)
+    wishes = {**STREAM, "stream_options": {"include_usage": True}} if stream else {}
+    return [paced.post("m-long3", **wishes) for _ in range(2)]
+
+
+@pytest.mark.parametrize("answer", [told("Hel", "lo"), completion("whole")])
+def test_without_pacing_bytes_pass_as_they_are(off: Paced, answer: Answer) -> None:
+    stream = answer.framing == "chunked"
+    bodies = [got.body for got in _twice(off, answer, stream=stream)]
+
+    assert bodies == [b"".join(w for w in answer.writes if isinstance(w, bytes))] * 2
+    assert off.total("lockgate_pauses_total") == 0
+
+
+def test_observed_calls_are_not_held_and_counted(observing: Paced) -> None:
+    answers = _twice(observing, completion("whole"), stream=False)
+
+    assert [answer.status for answer in answers] == [200, 200]
+    assert max(answer.took for answer in answers) < AT_ONCE
+    assert observing.total("lockgate_pauses_total", model="m-long3", outcome="observed") == 1
+    assert observing.total("lockgate_429_avoided_total", model="m-long3") == 1
