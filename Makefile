@@ -18,6 +18,7 @@ help:
 	@echo "make bench              measure the gateway beside a bare relay; bench-quick: roughly"
 	@echo "make bench-quality      replay recorded answers of real models (QUALITY=--quick for a few minutes)"
 	@echo "make bench-pacing       many agents on one account, with pacing and without (PACING=--quick)"
+	@echo "make bench-budgets      many requests at once against one budget, and a replica killed"
 	@echo "make format docs lock   rewrite the formatting, the generated tables, the lock files"
 
 run: $(RUN)
@@ -48,6 +49,9 @@ bench-quality: $(DEV)
 bench-pacing: $(DEV)
 	$(PYTHON_HERE) -m bench.pacing $(PACING)
 
+bench-budgets: $(DEV)
+	$(PYTHON_HERE) -m bench.budgets $(BUDGETS)
+
 format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -70,4 +74,4 @@ $(DEV): requirements-dev.lock pyproject.toml .ci/environment
 	@.ci/environment requirements-dev.lock
 	@touch $@ $(RUN)
 
-.PHONY: help run test check bench bench-quick bench-quality bench-pacing format docs lock
+.PHONY: help run test check bench bench-quick bench-quality bench-pacing bench-budgets format docs lock

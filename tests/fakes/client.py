@@ -67,9 +67,9 @@ def _refuse(name: str) -> Json:
     raise ValueError(f"{name} is not JSON.")
 
 
-def dial(port: int, request: bytes) -> socket.socket:
+def dial(port: int, request: bytes, patience_s: float = PATIENCE) -> socket.socket:
     """Send *request* on a new connection and return it, with nothing read."""
-    connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=patience_s)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     # A server may refuse a body that it has not read whole; its answer can still be read.
     with suppress(BrokenPipeError, ConnectionResetError):
@@ -80,10 +80,10 @@ def dial(port: int, request: bytes) -> socket.socket:
 class Exchange:
     """One request on a connection of its own, with its answer's head read."""
 
-    def __init__(self, port: int, request: bytes) -> None:
+    def __init__(self, port: int, request: bytes, patience_s: float = PATIENCE) -> None:
         self.started = time.monotonic()
         self.received = bytearray()  # the body's bytes so far, decoded from chunks
-        self._socket = dial(port, request)
+        self._socket = dial(port, request, patience_s)
         self._held = bytearray()
         try:
             self.status, self.headers = self._head()
