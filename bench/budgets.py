@@ -54,8 +54,8 @@ class Size:
 
     @property
     def budget_usd(self) -> str:
-        """About half of what all calls would cost."""
-        calls = self.requests * self.replicas * self.fan_out
+        """About half of what all calls cost: a vote that is decided makes no more of them."""
+        calls = self.requests * self.replicas * (self.fan_out // 2 + 1)
         return f"{calls * 0.55 * 15 * OUTPUT / 1e6 / 2:.4f}"
 
 
@@ -82,7 +82,7 @@ class Outcome:
         assert self.most <= self.cap, "The budget was passed."
         assert self.settled == self.booked, "Rows and charges differ."
         assert self.held == 0, "Something is still held."
-        if self.statuses["402"]:
+        if self.statuses["402 budget_exhausted"]:
             assert self.cap - self.settled < MOST_EACH, "Somebody was refused what there was."
 
 
@@ -153,7 +153,8 @@ class Rig:
         except (OSError, CutOff):
             self.outcome.statuses["cut off"] += 1
         else:
-            self.outcome.statuses[str(answer.status)] += 1
+            code = "" if answer.status == 200 else f" {answer.json['error']['code']}"
+            self.outcome.statuses[f"{answer.status}{code}"] += 1
 
 
 def _answering(dice: random.Random) -> Answer:
@@ -198,6 +199,13 @@ def crowded(size: Size) -> Outcome:
     """Ask all replicas at once."""
     with rig(size) as playing:
         playing.run(list(range(size.replicas)))
+        bugs = [
+            line
+            for gateway in playing.gateways
+            for line in gateway.log.splitlines()
+            if "request.bug" in line or "store." in line
+        ]
+        print(*bugs[:6], sep="\n")
         return playing.settle(20)
 
 

@@ -15,7 +15,6 @@ from techniques.core.errors import CapReached, UpstreamFailed
 from techniques.core.events import Event
 from techniques.core.request import Request
 
-
 _REFUSED: Final = 4
 
 

@@ -12,6 +12,7 @@ from gateway.pacing.asking import Asking
 from gateway.pacing.purse import Purse
 from gateway.pacing.standing import Standing
 from gateway.pacing.wave import Wave
+from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.ledger import (
     Answer,
     Ask,
@@ -109,7 +110,11 @@ class Asker:
         return await store.admit_both((asking.purse, own), (pool, theirs), dispatched=True)
 
     async def _define(self, pool: str, windows: Callable[[], Awaitable[list[WindowSpec]]]) -> None:
-        await self.store.define(pool, await windows())
+        try:
+            specs = await windows()
+        except DatabaseLost as lost:
+            raise errors.database_lost() from lost
+        await self.store.define(pool, specs)
 
     def _own_entry(self, askings: Sequence[Asking]) -> Entry | None:
         asks = []

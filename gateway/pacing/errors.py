@@ -71,6 +71,11 @@ def store_lost() -> Unavailable:
     return Unavailable("The store of limits and budgets does not answer.", code="store_lost")
 
 
+def database_lost() -> Unavailable:
+    """Return what a call is told of which nobody knows what its budget has spent."""
+    return Unavailable("What the budget has spent cannot be read.", code="database_lost")
+
+
 def must_be_granted(answer: Answer, renews_s: Callable[[str], float | None]) -> None:
     """Refuse a call that its caller's own windows do not let through.
 

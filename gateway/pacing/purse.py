@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Final
 
+import anyio
+
 from gateway.clock import utc_now
 from gateway.pacing.asking import NONE
 from gateway.policy.budgets import Budget
@@ -29,10 +31,13 @@ class Purse:
     __slots__ = (
         "_budgets",
         "_caller",
+        "_lock",
         "_names",
         "_per_call",
         "_per_request",
+        "_read_at",
         "_since",
+        "_specs",
         "_spent",
         "_until",
         "is_bottomless",
@@ -46,6 +51,9 @@ class Purse:
         self._per_request = _per_request(caller)
         self._per_call = f"{caller.name}:tokens:60" if caller.tpm is not None else ""
         self._budgets = caller.budgets
+        self._lock = anyio.Lock()
+        self._read_at = -1.0
+        self._specs: list[WindowSpec] = []
         self.is_bottomless = not (self._per_request or self._per_call or self._budgets)
         """Whether the caller has no limits of its own."""
         self._names: tuple[str, ...] = ()
@@ -87,9 +95,19 @@ class Purse:
     async def windows(self) -> list[WindowSpec]:
         """Return the windows as they are to be defined where they are not known.
 
+        Many may ask at once: the database is asked again only for who came after it was.
+
         Raises:
             DatabaseLost: What was spent cannot be told.
         """
+        came = anyio.current_time()
+        async with self._lock:
+            if self._read_at < came:
+                now = anyio.current_time()
+                self._specs, self._read_at = await self._read(), now
+            return self._specs
+
+    async def _read(self) -> list[WindowSpec]:
         caller, now = self._caller, utc_now()
         specs = [
             WindowSpec(f"{caller.name}:{what}:60", "bucket", limit, _MINUTE_MS)

@@ -16,8 +16,12 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 from gateway.stores.ledger import StoreLost
 from gateway.stores.redis.script import digest, source
 
-_BATCH: Final = 512
-_BATCH_S: Final = 1.0
+_BATCH: Final = 128
+_TURNS: Final = 10
+_SILENT_TURNS: Final = 2
+"""Of them, once the server was silent: nobody is to wait for it again."""
+_BATCH_S: Final = 5.0
+"""After which a connection that carries a batch is given up. Who waits has gone long before."""
 _PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 1.0
 
@@ -47,19 +51,16 @@ class Batches:
     """Carries calls to the server, in order.
 
     Args:
-        deadline_s: How long one is waited for once one was not answered in time.
-        patience_s: How long until then: a server that answers may be late once, and so may this
-            process be in reading it.
+        deadline_s: After which a server that does not answer is lost. It is counted in turns of
+            this process's own loop, which may be late itself, from the last answer to anything.
         most: How many calls that nobody waits for are kept while the server is away.
     """
 
-    def __init__(
-        self, client: Redis | RedisCluster, *, deadline_s: float, patience_s: float, most: int
-    ) -> None:
+    def __init__(self, client: Redis | RedisCluster, *, deadline_s: float, most: int) -> None:
         self._client = client
         self._deadline_s = deadline_s
-        self._patience_s = max(patience_s, deadline_s)
-        self._answers = True
+        self._answered = 0
+        self._is_silent = False
         self._most = most
         self._calls: deque[Call] = deque()
         self._some = anyio.Event()
@@ -83,18 +84,27 @@ class Batches:
             call.done = anyio.Event()
         self._calls.extend(calls)
         self._some.set()
-        with anyio.move_on_after(self._patience_s if self._answers else self._deadline_s):
-            for call in calls:
-                if call.done is not None:
-                    await call.done.wait()
+        await self._wait(calls)
         for call in calls:
             if call.done is not None and not call.done.is_set():
                 call.given_up = True
-                self._answers = False
+                self._is_silent = True
                 raise StoreLost("the ledger's store did not answer in time")
             if call.lost is not None:
                 raise StoreLost("the ledger's store failed") from call.lost
         return [call.answer for call in calls]
+
+    async def _wait(self, calls: Sequence[Call]) -> None:
+        """Wait until all of *calls* are done, or nothing at all was answered for too long."""
+        turns, seen = 0, self._answered
+        while turns < (_SILENT_TURNS if self._is_silent else _TURNS):
+            with anyio.move_on_after(self._deadline_s / _TURNS):
+                for call in calls:
+                    if call.done is not None:
+                        await call.done.wait()
+                return
+            turns = turns + 1 if seen == self._answered else 0
+            seen = self._answered
 
     async def run(self) -> None:
         """Carry calls until cancelled."""
@@ -151,7 +161,8 @@ class Batches:
                         answers[i] = got
         except (RedisError, OSError, TimeoutError) as failure:
             return failure
-        self._answers = True
+        self._answered += 1
+        self._is_silent = False
         for call, got in zip(batch, answers, strict=True):
             _settle(call, got)
         return None

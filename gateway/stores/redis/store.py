@@ -44,8 +44,7 @@ class RedisSettings:
     Attributes:
         urls: One server, or some nodes of a cluster.
         prefix: What every key begins with.
-        deadline_s: How long an operation is waited for while the server does not answer.
-        patience_s: How long the first one is that is not answered.
+        deadline_s: How long a server may be silent; see ``Batches``.
         most_unsent: How many operations that nobody waits for are kept while the server is away.
         queue: How many may wait in a pool, ``queue_of_tenant`` of them of one tenant.
     """
@@ -53,8 +52,7 @@ class RedisSettings:
     urls: Sequence[str]
     cluster: bool = False
     prefix: str = "lg"
-    deadline_s: float = 0.05
-    patience_s: float = 0.5
+    deadline_s: float = 0.5
     most_unsent: int = 10_000
     queue: int = 1000
     queue_of_tenant: int = 250
@@ -123,12 +121,7 @@ class RedisLedger:
         self._channel = f"{settings.prefix}:replica:{settings.replica}"
         self._bells = Bells()
         self.listening = anyio.Event()
-        self.batches = Batches(
-            client,
-            deadline_s=settings.deadline_s,
-            patience_s=settings.patience_s,
-            most=settings.most_unsent,
-        )
+        self.batches = Batches(client, deadline_s=settings.deadline_s, most=settings.most_unsent)
 
     @property
     def dropped(self) -> int:

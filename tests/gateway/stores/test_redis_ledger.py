@@ -85,8 +85,8 @@ async def test_a_server_that_hangs_is_given_up_in_time_and_used_again_when_it_is
         assert state.windows[0].level == 5  # what nobody waits for any more was given back
 
 
-async def test_a_server_that_answers_late_is_waited_for_once(server: Valkey) -> None:
-    async with opened(server, deadline_s=0.02) as ledger, anyio.create_task_group() as group:
+async def test_a_server_that_answers_late_is_waited_for(server: Valkey) -> None:
+    async with opened(server, deadline_s=0.5) as ledger, anyio.create_task_group() as group:
         await ledger.define("p", [gauge("flying", 5)])
         server.pause()
         group.start_soon(_resumed_after, server, 0.1)
