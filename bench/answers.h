@@ -9,7 +9,7 @@ struct conn {
     size_t sent; /* bytes of out already written */
     uint64_t due;
     bool busy, streamed, anthropic, usage, want_write;
-    int deltas, gap_ms, next; /* next: the delta to send, -1 before the head */
+    int deltas, gap_ms, limits, next; /* next: the delta to send, -1 before the head */
     char model[64];
 };
 
@@ -27,8 +27,14 @@ static void event(struct conn *c, const char *format, ...) {
               "\"model\":\"%s\",\"system_fingerprint\":\"fp_bench\",\"choices\":[" 
 #define CHOICE(delta, reason) "{\"index\":0,\"delta\":{" delta "},\"logprobs\":null,\"finish_reason\":" reason "}]"
 
+static const char *limits(const struct conn *c) {
+    return c->limits ? "x-ratelimit-limit-requests: 6000000\r\nx-ratelimit-remaining-requests: 5999000\r\n"
+                       "x-ratelimit-reset-requests: 10ms\r\nx-ratelimit-limit-tokens: 9000000000\r\n"
+                       "x-ratelimit-remaining-tokens: 8999900000\r\nx-ratelimit-reset-tokens: 1ms\r\n" : "";
+}
+
 static void stream_head(struct conn *c) {
-    appendf(&c->out, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
+    appendf(&c->out, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n%stransfer-encoding: chunked\r\n\r\n", limits(c));
     if (!c->anthropic) {
         event(c, CHUNK CHOICE("\"role\":\"assistant\",\"content\":\"\"", "null") "}\n\n", c->model);
         return;
@@ -66,8 +72,8 @@ static void stream_end(struct conn *c) {
 }
 
 static void answer(struct conn *c, const char *status, const char *body) {
-    appendf(&c->out, "HTTP/1.1 %s\r\ncontent-type: application/json\r\nx-request-id: req_bench\r\n"
-                     "content-length: %zu\r\n\r\n%s", status, strlen(body), body);
+    appendf(&c->out, "HTTP/1.1 %s\r\ncontent-type: application/json\r\nx-request-id: req_bench\r\n%s"
+                     "content-length: %zu\r\n\r\n%s", status, limits(c), strlen(body), body);
 }
 
 static void whole(struct conn *c) {

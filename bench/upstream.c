@@ -3,7 +3,8 @@
  *   upstream [--port 0] [--delay-ms 0] [--deltas 50] [--gap-ms 20]
  *
  * prints the port it listens on (127.0.0.1) and serves until it is killed. A model name may override
- * the options for its request: "bench-d60-n100-g0" waits 60 ms, then sends 100 deltas with no gap.
+ * the options for its request: "bench-d60-n100-g0" waits 60 ms, then sends 100 deltas with no gap;
+ * "bench-l1" answers with the rate-limit headers of OpenAI, of windows that are nearly full.
  * The text of each delta carries the time it was sent, as "@<nanoseconds>@", which survives any
  * translation between dialects. GET /stats tells the connections open now (but its own), how
  * many of them are busy with an answer, and since the start: accepted, requests, and aborted (closed by
@@ -118,13 +119,14 @@ static bool has(const char *body, size_t len, const char *tight, const char *spa
     return memmem(body, len, tight, strlen(tight)) || memmem(body, len, spaced, strlen(spaced));
 }
 
-/* Read the model name, and from its parts -dN, -nN, -gN the delay, deltas and gap. */
+/* Read the model name, and from its parts -dN, -nN, -gN, -lN the delay, deltas, gap and limits. */
 static int read_model(struct conn *c, const char *body, size_t len) {
     int delay = delay_ms;
     const char *at = memmem(body, len, "\"model\":", 8), *end = body + len;
     size_t n = 0;
     c->deltas = deltas;
     c->gap_ms = gap_ms;
+    c->limits = 0;
     if (at && (at = memchr(at + 8, '"', (size_t)(end - at - 8))))
         while (++at < end && *at != '"' && n < sizeof c->model - 1) c->model[n++] = *at;
     c->model[n] = 0;
@@ -134,6 +136,7 @@ static int read_model(struct conn *c, const char *body, size_t len) {
         if (part[1] == 'd') delay = value;
         if (part[1] == 'n') c->deltas = value;
         if (part[1] == 'g') c->gap_ms = value;
+        if (part[1] == 'l') c->limits = value;
     }
     return delay;
 }
