@@ -69,6 +69,7 @@ async def pacing(
         group.start_soon(Keeper(pacer, accounts, meter.look).serve)
         if durable is not None:
             recovery = Recovery(ledger, pacer.purse_pools, durable.ledger.write)
+            durable.writer.on_written = recovery.written
             group.start_soon(recovery.serve)
         yield Pacing(pacer, ledger)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Dimension: TypeAlias = Literal["requests", "tokens", "input_tokens", "output_tokens", "concurrency"]
 """What a window counts. ``tokens`` are input and output together."""
@@ -15,8 +14,7 @@ Scope: TypeAlias = Literal["model", "account"]
 """Whether each model of an account has the window to itself, or all share it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """One window, as an answer shows it. None: it was not said.
 
     Attributes:
@@ -38,8 +36,7 @@ class Reading:
     used: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """What one answer tells.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final, Protocol
 
 import anyio
@@ -147,7 +146,7 @@ class Lease:
             self._health().withdraw()
             self._hit()
             if told is None or told.retry_after_s is None:
-                told = replace(told or NOTHING_TOLD, retry_after_s=error.retry_after)
+                told = (told or NOTHING_TOLD)._replace(retry_after_s=error.retry_after)
             await refused(self._store, asking, told, readings)
             self._settle_own(row)
             return
@@ -204,9 +203,9 @@ class Lease:
         """Return what the windows of the account are charged with."""
         asking = self.asking
         account = asking.account
-        if not asking.needs:
+        if not asking.needs or asking.call is None:
             return NONE
-        used = charged(account.rule_after, row.usage, asking.traits)
+        used = charged(account.rule_after, row.usage, asking.call.traits)
         return {
             name: amount
             for name, amount in account.needs(asking.model, used).items()

@@ -22,6 +22,8 @@ from gateway.upstream.account import Account
 Mode: TypeAlias = Literal["on", "observe", "off"]
 _FIRST_S: Final = 2.0
 _MOST_PURSES: Final = 4096
+_ALL_LEARNED: Final = 200
+_ONE_IN: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Pacer:
         self.observes = self._policy.mode == "observe"
         self.paces = self._policy.mode != "off"
         self._spent = spent
+        self._free = 0
         self._purses: dict[int, tuple[Caller, Purse]] = {}
         self.live: dict[str, Lease] = {}
         self.move_after_s = self._policy.move_after_s
@@ -70,6 +73,14 @@ class Pacer:
     def surface_s(self, *, streamed: bool) -> float:
         """Return how long a call may be held, as far as its surface is concerned."""
         return self._policy.stream_s if streamed else self._policy.json_s
+
+    def is_enough(self) -> bool:
+        """Return whether nothing needs to be learned of a call that holds nothing.
+
+        Of the first of them everything is, later only of every eighth: bounds need no more.
+        """
+        self._free += 1
+        return self._free > _ALL_LEARNED and self._free % _ONE_IN != 0
 
     def purse_pools(self) -> list[str]:
         """Return the pools of callers whose budgets were held here."""
@@ -115,7 +126,7 @@ class Pacer:
     def learn(self, asking: Asking, row: CallFinished) -> Fit | None:
         """Take in how a sub-call ended; return how its need compares, where that is known."""
         asking.account.recent.add(anyio.current_time(), row.usage.total_tokens)
-        if row.outcome != "ok" or row.estimated:
+        if asking.call is None or row.outcome != "ok" or row.estimated:
             return None
         timing = None if row.first_s is None else Timing(row.first_s, row.seconds)
         return self.predictor.record(asking.call, asking.need, row.usage, timing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Final
 
 from gateway.clock import utc_now
@@ -12,6 +13,7 @@ from gateway.policy.keys import Caller
 from gateway.stores.ledger import Amounts, WindowSpec
 
 _MINUTE_MS: Final = 60_000
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 Spent = Callable[[Budget], Awaitable[int]]
 """Returns the picodollars that the database knows of as spent in the budget's present period."""
@@ -24,7 +26,7 @@ class Purse:
     over their sub-calls.
     """
 
-    __slots__ = ("_budgets", "_caller", "_per_call", "_per_request", "_spent", "pool")
+    __slots__ = ("_budgets", "_caller", "_names", "_per_call", "_per_request", "_since", "_spent", "_until", "is_bottomless", "pool")
 
     def __init__(self, caller: Caller, spent: Spent) -> None:
         self._caller = caller
@@ -33,11 +35,10 @@ class Purse:
         self._per_request = _per_request(caller)
         self._per_call = f"{caller.name}:tokens:60" if caller.tpm is not None else ""
         self._budgets = caller.budgets
-
-    @property
-    def is_bottomless(self) -> bool:
+        self.is_bottomless = not (self._per_request or self._per_call or self._budgets)
         """Whether the caller has no limits of its own."""
-        return not (self._per_request or self._per_call or self._budgets)
+        self._names: tuple[str, ...] = ()
+        self._since = self._until = _NEVER
 
     def for_request(self) -> Amounts:
         """Return what a client request takes, until it has ended."""
@@ -48,10 +49,20 @@ class Purse:
         if not self._per_call and not self._budgets:
             return NONE
         needs = {self._per_call: tokens} if self._per_call else {}
-        now = utc_now()
-        for budget in self._budgets:
-            needs[budget.window_name(now)] = money
+        if self._budgets:
+            for name in self._present():
+                needs[name] = money
         return needs
+
+    def _present(self) -> tuple[str, ...]:
+        """Return the names of the budgets' windows, which are the same until a period ends."""
+        now = utc_now()
+        if not self._since <= now < self._until:
+            spans = [budget.span(now) for budget in self._budgets]
+            self._since = now
+            self._until = min((span.end for span in spans if span.end), default=_NEVER)
+            self._names = tuple(budget.window_name(now) for budget in self._budgets)
+        return self._names
 
     async def windows(self) -> list[WindowSpec]:
         """Return the windows as they are to be defined where they are not known.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -29,8 +30,7 @@ class Recovery:
     """One for the process: of the pools that *pools* gives it takes what is old enough.
 
     A row lies in the ledger from the moment in which its money is charged. Usually its replica has
-    written it long before, and then nothing happens; of a replica that was killed it is the only
-    one.
+    written it soon, and takes it out; of a replica that was killed it is the only one.
     """
 
     def __init__(
@@ -46,11 +46,21 @@ class Recovery:
             await anyio.sleep(_EVERY_S)
             for pool in list(self._pools()):
                 try:
-                    await self.recover(pool)
+                    while await self.recover(pool) == _MOST:
+                        pass
                 except (StoreLost, DatabaseLost):
                     break
                 except Exception:  # noqa: BLE001 - one of the boundaries: a service goes on
                     _log.exception("recovery.failed")
+
+    def written(self, rows: Iterable[LedgerRow]) -> None:
+        """Take out of the ledger what the database has."""
+        pools = set(self._pools())
+        leases: defaultdict[str, list[str]] = defaultdict(list)
+        for row in rows:
+            leases[f"key:{row.key}" if row.team is None else f"team:{row.team}"].append(row.id)
+        for pool in pools & leases.keys():
+            self._store.acknowledge(pool, leases[pool])
 
     async def recover(self, pool: str, older_ms: int = _OLD_MS) -> int:
         """Write the rows of *pool* that are *older_ms*, and return how many there were.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 import anyio
@@ -15,7 +14,7 @@ from gateway.admission.verdict import GiveBack, verdict
 from gateway.metering.ledger import CallHeld, Ledger
 from gateway.pacing import errors
 from gateway.pacing.asker import Asker
-from gateway.pacing.asking import NONE, Asking
+from gateway.pacing.asking import NO_NEED, NONE, Asking
 from gateway.pacing.lease import Lease
 from gateway.pacing.money import most_cost
 from gateway.pacing.pacer import Pacer
@@ -94,7 +93,18 @@ class Run:
 
     def _asking(self, model: Model, request: Request) -> Asking:
         pacer, target, account = self._pacer, model.target, model.account
+        purse = self._purse
         self._count += 1
+        lease = f"{self._standing.run}-{self._count}"
+        if (
+            purse.is_bottomless
+            and not (pacer.paces and account.limits(target.model))
+            and self._standing.patience.deadline_s is None
+            and pacer.is_enough()
+        ):
+            return Asking(
+                lease, account, target.model, target.name, None, NO_NEED, NONE, purse.pool, NONE
+            )
         call = SubCall(
             target.name,
             self._standing.use,
@@ -106,21 +116,21 @@ class Run:
         )
         need = pacer.predictor.need(call)
         own = NONE
-        if not self._purse.is_bottomless:
+        if not purse.is_bottomless:
             money = most_cost(need, model.price, request) if model.price else 0
-            own = self._purse.for_call(need.total, money)
+            own = purse.for_call(need.total, money)
         needs: Mapping[str, int] = NONE
         if pacer.paces:
             needs = account.needs(target.model, charge(account.rule, need, call.traits))
         return Asking(
-            f"{self._standing.run}-{self._count}",
+            lease,
             account,
             target.model,
             target.name,
             call,
             need,
             account.fitted(needs, call.traits.text_bytes // _SURELY_ONE_TOKEN),
-            self._purse.pool,
+            purse.pool,
             own,
         )
 
@@ -131,7 +141,7 @@ class Run:
             raise errors.too_late(predicted_s)
 
     def _predicted_s(self, asking: Asking) -> float:
-        latency = self._pacer.predictor.latency(asking.call)
+        latency = self._pacer.predictor.latency(asking.call) if asking.call else None
         return 0.0 if latency is None else latency.likely(asking.need.likely)
 
     async def _let_through(self, asking: Asking, *, moves: bool) -> Asking:
@@ -147,7 +157,7 @@ class Run:
             asking.account.has_tightened()
             if self._pacer.observes:
                 self._note(asking, theirs, (theirs.eta_ms or 0) / 1000, "observed")
-                return replace(asking, needs=NONE)
+                return asking._replace(needs=NONE)
             if moves and (theirs.eta_ms or 0) > 1000 * self._pacer.move_after_s:
                 raise errors.given_back(asking, theirs, GiveBack("asked"))
             theirs = await self._held(asking, theirs, wave)
@@ -187,7 +197,7 @@ class Run:
         except StoreLost as lost:
             raise errors.store_lost() from lost
         if isinstance(answer, Unknown):
-            _, answer = await self._asker.ask([replace(asking, own=NONE)])
+            _, answer = await self._asker.ask([asking._replace(own=NONE)])
         return answer
 
     async def _hold_on(self, asking: Asking, answer: Waiting, line: str) -> None:

@@ -51,6 +51,11 @@ class Account:
         self.asked: anyio.Event | None = None
         self.tight_until = 0.0
         self.recent = Recent()
+        self.rule: ChargeRule = _rule(vendor)
+        """What the provider deducts for a call."""
+        self.rule_after: ChargeRule = "actual" if self.rule == "unknown" else self.rule
+        """What it has deducted once a call is done; of an unknown one its readings tell."""
+        self._exact = self.rule in _DEDUCTED_AT_ONCE
         self._windows: dict[str, WindowSpec] = {spec.name: spec for spec in declared}
         self._fresh: dict[str, float] = {}
         self._charged: dict[str, tuple[tuple[str, Dimension], ...]] = {}
@@ -77,25 +82,17 @@ class Account:
             self.asked.set()
             self.asked = None
 
-    @property
-    def rule(self) -> ChargeRule:
-        """What the provider deducts for a call."""
-        vendor = self.vendor
-        if vendor.charge == "actual" and vendor.cached_input_free:
-            return "cached_free"
-        return vendor.charge
-
-    @property
-    def rule_after(self) -> ChargeRule:
-        """What it has deducted once a call is done; of an unknown one its readings tell."""
-        return "actual" if self.rule == "unknown" else self.rule
-
     def needs(self, model: str, charge: Charge) -> dict[str, int]:
         """Return what a call to *model* that is charged *charge* takes of each window it is in."""
         windows = self._charged.get(model)
         if windows is None:
             windows = self._charged_to(model)
         return {name: charge.get(what, 1) for name, what in windows}
+
+    def limits(self, model: str) -> bool:
+        """Return whether a call to *model* is in any window."""
+        windows = self._charged.get(model)
+        return bool(self._charged_to(model) if windows is None else windows)
 
     def caps(self) -> Mapping[str, int]:
         """Return what each of its windows holds when full."""
@@ -118,13 +115,10 @@ class Account:
 
         What is told of one model is what is stated of the account, as long as it has no other.
         """
-        pace = self.minute_s / 60
+        pace, exact = self.minute_s / 60, self._exact
         return [
-            replace(
-                row,
-                name=self._place(row.name),
-                period_ms=int(row.period_ms * pace),
-                exact=self.rule in _DEDUCTED_AT_ONCE,
+            row._replace(
+                name=self._place(row.name), period_ms=int(row.period_ms * pace), exact=exact
             )
             for row in readings
         ]
@@ -197,6 +191,12 @@ class Account:
             self._charged.clear()
         self._charged[model] = found
         return found
+
+
+def _rule(vendor: Vendor) -> ChargeRule:
+    if vendor.charge == "actual" and vendor.cached_input_free:
+        return "cached_free"
+    return vendor.charge
 
 
 def unlimited() -> Account:

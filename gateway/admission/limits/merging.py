@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gateway.admission.reading import Reading
 
@@ -23,7 +22,7 @@ def merged(readings: Sequence[Reading]) -> tuple[Reading, ...]:
 def _tighter(one: Reading, other: Reading) -> Reading:
     least, most = (other, one) if _room(other) < _room(one) else (one, other)
     only_reset = most.limit is None and most.remaining is None
-    return replace(least, reset_s=most.reset_s) if only_reset and least.reset_s is None else least
+    return least._replace(reset_s=most.reset_s) if only_reset and least.reset_s is None else least
 
 
 def _room(row: Reading) -> tuple[float, float]:

@@ -56,6 +56,8 @@ class RowWriter:
         self._full = anyio.Event()
         self._turn = anyio.Lock()  # whoever asks for what waits must not pass what is being written
         self._failing = False
+        self.on_written: Callable[[Sequence[LedgerRow]], None] = _forgotten
+        """Told of the rows that the database has."""
 
     def put(self, written: Written) -> None:
         """Take *written*; never waits, never fails."""
@@ -122,6 +124,7 @@ class RowWriter:
         else:
             self._count("written", len(batch))
             self._failing = False
+            self.on_written(rows)
 
     async def _write_apart(self, batch: Sequence[Written], error: Exception) -> None:
         """Write each of *batch* alone, for the database refuses one of them: that is dropped."""
@@ -135,3 +138,7 @@ class RowWriter:
     def _drop(self, number: int, reason: str) -> None:
         self._count("dropped", number)
         _log.error("ledger.dropped", requests=number, reason=reason)
+
+
+def _forgotten(_rows: Sequence[LedgerRow]) -> None:
+    pass

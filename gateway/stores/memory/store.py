@@ -138,7 +138,7 @@ class MemoryLedger:
         """See ``LedgerStore``."""
         there = self._pool(pool)
         if settlement.readings and self._share != 1:
-            settlement = replace(settlement, readings=self._shares(settlement.readings))
+            settlement = settlement._replace(readings=self._shares(settlement.readings))
         settle(there, settlement)
         pump(there)
 
@@ -190,8 +190,7 @@ class MemoryLedger:
         if self._share == 1:
             return readings
         return [
-            replace(
-                reading,
+            reading._replace(
                 limit=None if reading.limit is None else reading.limit * self._share,
                 remaining=None if reading.remaining is None else reading.remaining * self._share,
             )
