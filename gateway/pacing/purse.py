@@ -26,7 +26,18 @@ class Purse:
     over their sub-calls.
     """
 
-    __slots__ = ("_budgets", "_caller", "_names", "_per_call", "_per_request", "_since", "_spent", "_until", "is_bottomless", "pool")
+    __slots__ = (
+        "_budgets",
+        "_caller",
+        "_names",
+        "_per_call",
+        "_per_request",
+        "_since",
+        "_spent",
+        "_until",
+        "is_bottomless",
+        "pool",
+    )
 
     def __init__(self, caller: Caller, spent: Spent) -> None:
         self._caller = caller
