@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import anyio
 import structlog
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
-from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.exceptions import ConnectionError, NoScriptError, RedisError, ResponseError
 
 from gateway.stores.ledger import StoreLost
 from gateway.stores.redis.script import digest, source
@@ -78,8 +79,8 @@ class Batches:
         self._calls.extend(calls)
         self._some.set()
         with anyio.move_on_after(self._deadline_s):
-            for call in calls:
-                if call.done is not None:
+            for call in reversed(calls):  # the last is answered last
+                if call.done is not None and not call.done.is_set():
                     await call.done.wait()
         for call in calls:
             if call.done is not None and not call.done.is_set():
@@ -149,15 +150,56 @@ class Batches:
         return None
 
     async def _send(self, batch: Sequence[Call]) -> list[Any]:
-        pipeline: Any = self._client.pipeline(transaction=False)
         for call in batch:
             call.sent = True
+        if isinstance(self._client, Redis):
+            packed = b"".join(map(_packed, batch))
+            try:
+                return await self._exchange(self._client, packed, len(batch))
+            except (ConnectionError, OSError):  # it was closed while nothing was asked
+                return await self._exchange(self._client, packed, len(batch))
+        pipeline: Any = self._client.pipeline(transaction=False)
+        for call in batch:
             pipeline.execute_command("EVALSHA", digest(), 1, call.key, *call.arguments)
         answers: list[Any] = await pipeline.execute(raise_on_error=False)
         for got in answers:
             if isinstance(got, Exception) and not isinstance(got, ResponseError):
                 raise got
         return answers
+
+    async def _exchange(self, client: Redis, packed: bytes, number: int) -> list[Any]:
+        """Send what is *packed* and read so many answers; a pipeline does it at twice the cost."""
+        pool = client.connection_pool
+        connection = await pool.get_connection()
+        try:
+            await connection.send_packed_command([packed])
+            answers: list[Any] = []
+            for _ in range(number):
+                try:
+                    answers.append(await connection.read_response())
+                except ResponseError as error:
+                    answers.append(error)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await connection.disconnect(nowait=True)
+            raise
+        finally:
+            with anyio.CancelScope(shield=True):
+                await pool.release(connection)
+        return answers
+
+
+@cache
+def _head() -> bytes:
+    """Return what every operation begins with in the server's protocol, up to its key."""
+    return b"*7\r\n$7\r\nEVALSHA\r\n$40\r\n%b\r\n$1\r\n1\r\n" % digest().encode()
+
+
+def _packed(call: Call) -> bytes:
+    now, operation, told = call.arguments
+    key = call.key.encode()
+    start = f"\r\n${len(now)}\r\n{now}\r\n${len(operation)}\r\n{operation}\r\n${len(told)}\r\n"
+    return b"%b$%d\r\n%b%b%b\r\n" % (_head(), len(key), key, start.encode(), told)
 
 
 def _settle(call: Call, got: Any) -> None:
