@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from gateway.stores.redis.script import digest, source
 _BATCH: Final = 512
 _BATCH_S: Final = 1.0
 _PAUSE_S: Final = 0.05
+_TURNS: Final = 4
 _LONGEST_PAUSE_S: Final = 1.0
 
 _log = structlog.get_logger()
@@ -37,7 +39,7 @@ class Call:
 
     key: str
     arguments: tuple[str, str, bytes]
-    done: anyio.Event | None = None
+    done: asyncio.Event | None = None
     answer: Any = None
     lost: BaseException | None = None
     given_up: bool = False
@@ -57,7 +59,9 @@ class Batches:
         self._deadline_s = deadline_s
         self._most = most
         self._calls: deque[Call] = deque()
-        self._some = anyio.Event()
+        self._some = asyncio.Event()
+        self._waited: deque[tuple[float, Call]] = deque()
+        self._asked = asyncio.Event()
         self.dropped = 0
 
     def push(self, call: Call) -> None:
@@ -74,17 +78,18 @@ class Batches:
         Raises:
             StoreLost: The server did not answer in time, or answered with a failure.
         """
+        due = anyio.current_time() + self._deadline_s
         for call in calls:
-            call.done = anyio.Event()
+            call.done = asyncio.Event()
+            self._waited.append((due, call))
         self._calls.extend(calls)
         self._some.set()
-        with anyio.move_on_after(self._deadline_s):
-            for call in reversed(calls):  # the last is answered last
-                if call.done is not None and not call.done.is_set():
-                    await call.done.wait()
-        for call in calls:
+        self._asked.set()
+        for call in reversed(calls):  # the last is answered last
             if call.done is not None and not call.done.is_set():
-                call.given_up = True
+                await call.done.wait()
+        for call in calls:
+            if call.given_up:
                 raise StoreLost("the ledger's store did not answer in time")
             if call.lost is not None:
                 raise StoreLost("the ledger's store failed") from call.lost
@@ -97,7 +102,7 @@ class Batches:
             await self._some.wait()
             batch = self._next()
             if not batch:
-                self._some = anyio.Event()
+                self._some.clear()
                 continue
             failure = await self._carry(batch)
             if failure is None:
@@ -106,6 +111,25 @@ class Batches:
             self._put_back(batch, failure)
             await anyio.sleep(pause_s)
             pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
+
+    async def watch(self) -> None:
+        """Give up what was not answered in time, until cancelled: one clock for all is cheap."""
+        while True:
+            await self._asked.wait()
+            while self._waited:
+                due, call = self._waited[0]
+                if call.done is not None and not call.done.is_set():
+                    left_s = due - anyio.current_time()
+                    if left_s > 0:
+                        await anyio.sleep(left_s)
+                        continue
+                    for _ in range(_TURNS):  # the answer may be here, and this process was late
+                        await anyio.sleep(0)
+                    if not call.done.is_set():
+                        call.given_up = True
+                        call.done.set()
+                self._waited.popleft()
+            self._asked.clear()
 
     async def drain(self) -> None:
         """Carry what is left, as far as the server takes it at once."""

@@ -75,6 +75,7 @@ async def redis_ledger(
     try:
         async with task_group() as group:
             group.start_soon(ledger.batches.run)
+            group.start_soon(ledger.batches.watch)
             group.start_soon(ledger.listen)
             yield ledger
             group.cancel_scope.cancel()
@@ -199,6 +200,7 @@ class RedisLedger:
             return [forms.answer(told) for told in await self.batches.ask(calls)]
         except BaseException:  # nobody will use what may have been granted
             for (pool, entry), call in zip(entries, calls, strict=True):
+                call.given_up = True
                 if call.sent:
                     self.leave(pool, entry.id)
                     for ask in entry.asks:
