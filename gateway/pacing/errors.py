@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import anyio
-
 from gateway.admission.verdict import GiveBack
+from gateway.clock import loop_time
 from gateway.pacing.asking import Asking
 from gateway.stores.ledger import Answer, Granted, Never, QueueFull, Waiting
 from pricing.cost import dollars
@@ -38,7 +37,7 @@ def must_be_up(asking: Asking) -> None:
     Raises:
         UpstreamFailed: It is down.
     """
-    health, now = asking.account.health(asking.model), anyio.current_time()
+    health, now = asking.account.health(asking.model), loop_time()
     match health.gate(now):
         case "shut":
             raise UpstreamFailed(

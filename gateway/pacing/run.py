@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import anyio
-
 from gateway.admission.need.charge import charge
 from gateway.admission.need.traits import traits
 from gateway.admission.need.value import SubCall
 from gateway.admission.verdict import GiveBack, verdict
+from gateway.clock import loop_time
 from gateway.metering.ledger import CallHeld, Ledger
 from gateway.pacing import errors
 from gateway.pacing.asker import Asker
@@ -112,7 +111,7 @@ class Run:
             traits(request),
             whole=not request.stream,
             most_output=model.max_output,
-            at_s=anyio.current_time(),
+            at_s=loop_time(),
         )
         need = pacer.predictor.need(call)
         own = NONE
@@ -169,7 +168,7 @@ class Run:
 
     async def _held(self, asking: Asking, first: Waiting, wave: Wave | None) -> Answer:
         """Wait in line until *asking*, or the wave that it is in, is let through."""
-        began, outcome = anyio.current_time(), "left"
+        began, outcome = loop_time(), "left"
         line = asking.lease if wave is None else wave.entry
         answer: Answer = first
         try:
@@ -183,7 +182,7 @@ class Run:
             outcome = "resumed" if isinstance(answer, Granted) else "given_back"
         finally:
             self._ledger.holds.release(asking.lease)
-            self._note(asking, first, anyio.current_time() - began, outcome)
+            self._note(asking, first, loop_time() - began, outcome)
             if wave is not None and outcome != "resumed":
                 wave.leave(self._pacer.store, asking)
         if wave is not None and isinstance(answer, Granted):

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 import anyio
+import anyio.lowlevel
 import structlog
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
@@ -124,7 +125,7 @@ class Batches:
                         await anyio.sleep(left_s)
                         continue
                     for _ in range(_TURNS):  # the answer may be here, and this process was late
-                        await anyio.sleep(0)
+                        await anyio.lowlevel.checkpoint()
                     if not call.done.is_set():
                         call.given_up = True
                         call.done.set()

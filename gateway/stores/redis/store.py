@@ -85,9 +85,7 @@ async def redis_ledger(
             await client.aclose()
 
 
-def connect(
-    settings: RedisSettings, answer_s: float | None = _ANSWER_S
-) -> Redis | RedisCluster:
+def connect(settings: RedisSettings, answer_s: float | None = _ANSWER_S) -> Redis | RedisCluster:
     """Return a client; it connects when it is first asked for something.
 
     It waits for an answer no longer than *answer_s*; None leaves that to whoever asks.
