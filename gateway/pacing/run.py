@@ -40,7 +40,7 @@ _SURELY_ONE_TOKEN: Final = 6
 class Run:
     """Lets the sub-calls of one request through."""
 
-    __slots__ = ("_asker", "_count", "_ledger", "_pacer", "_purse", "_standing")
+    __slots__ = ("_asker", "_count", "_counted", "_ledger", "_pacer", "_purse", "_standing")
 
     def __init__(self, pacer: Pacer, standing: Standing, ledger: Ledger, purse: Purse) -> None:
         self._pacer = pacer
@@ -48,6 +48,7 @@ class Run:
         self._ledger = ledger
         self._purse = purse
         self._count = 0
+        self._counted = False  # a sub-call takes what the request takes once
         self._asker = Asker(pacer.store, standing, purse, observes=pacer.observes)
 
     async def admit(self, model: Model, request: Request, *, moves: bool = False) -> Lease:
@@ -65,9 +66,13 @@ class Run:
             Unavailable: The store is lost, and what it is for is closed then.
         """
         asking = self._asking(model, request)
-        self._must_end_in_time(asking)
-        if self._pacer.paces:
-            errors.must_be_up(asking)
+        try:
+            self._must_end_in_time(asking)
+            if self._pacer.paces:
+                errors.must_be_up(asking)
+        except BaseException:
+            self._uncount(asking)
+            raise
         try:
             asking = await self._let_through(asking, moves=moves)
         except BaseException:
@@ -118,6 +123,8 @@ class Run:
         if not purse.is_bottomless:
             money = most_cost(need, model.price, request) if model.price else 0
             own = purse.for_call(need.total, money)
+            if purse.with_call and not self._counted:
+                own, self._counted = {**own, **purse.with_call}, True
         needs: Mapping[str, int] = NONE
         if pacer.paces:
             needs = account.needs(target.model, charge(account.rule, need, call.traits))
@@ -228,4 +235,10 @@ class Run:
         if asking.needs:
             self._pacer.store.leave(asking.account.pool, asking.lease)
         if asking.own:
+            self._uncount(asking)
             self._pacer.store.cancel(asking.purse, asking.lease)
+
+    def _uncount(self, asking: Asking) -> None:
+        """Have another sub-call take what the request takes, if it is *asking* that did."""
+        if not asking.own.keys().isdisjoint(self._purse.with_call):
+            self._counted = False
