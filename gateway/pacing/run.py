@@ -153,6 +153,8 @@ class Run:
     async def _let_through(self, asking: Asking, *, moves: bool) -> Asking:
         """Return *asking* as it was let through; what it holds may be less than it needs."""
         await self._pacer.first(asking.account)
+        if self._asker.taken and not asking.needs and not asking.own:
+            return asking
         wave, (own, theirs) = await self._asker.ask_with_others(asking)
         while isinstance(own, Waiting) and ":usd:" in own.binding:
             await self._hold_on(asking, own, asking.lease)
