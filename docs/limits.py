@@ -58,7 +58,7 @@ def _what(row: Window) -> str:
 
 
 def _length(row: Window) -> str:
-    length = _PERIODS[int(row.period_s)]
+    length = _PERIODS.get(int(row.period_s), f"{row.period_s:.0f} seconds")
     return f"{length} or longer" if row.period_by_reset else length
 
 

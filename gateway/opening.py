@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from prometheus_client import CollectorRegistry
 
@@ -58,7 +59,9 @@ async def pacing(
         yield Pacing()
         return
     async with AsyncExitStack() as stack:
-        ledger = await stack.enter_async_context(ledger_of(config.store, stated.queue))
+        ledger = await stack.enter_async_context(
+            ledger_of(config.store, stated.queue, config.server.workers)
+        )
         policy = PacingPolicy(
             stated.mode, stated.patience.stream_s, stated.patience.json_s, stated.move_after_s
         )
@@ -66,12 +69,20 @@ async def pacing(
         pacer = Pacer(ledger, predictor, policy, _spent(durable))
         group = await stack.enter_async_context(task_group())
         stack.callback(group.cancel_scope.cancel)
-        group.start_soon(Keeper(pacer, accounts, meter.look).serve)
+        opened = Pacing(pacer, ledger)
+        looked = partial(_show_store, opened, meter)
+        group.start_soon(Keeper(pacer, accounts, meter.look, looked).serve)
         if durable is not None:
             recovery = Recovery(ledger, pacer.purse_pools, durable.ledger.write)
             durable.writer.on_written = recovery.written
             group.start_soon(recovery.serve)
-        yield Pacing(pacer, ledger)
+        yield opened
+
+
+def _show_store(opened: Pacing, meter: PacingMeter) -> None:
+    ledger = opened.ledger
+    if isinstance(ledger, GuardedLedger):
+        meter.look_at_store(lost=ledger.lost, dropped=ledger.dropped)
 
 
 def _has_own_limits(config: Config, durable: Durable | None) -> bool:

@@ -34,6 +34,7 @@ _LONGEST_GUESS_MS: Final = 60_000
 _BLIND_GUESS_MS: Final = 1000
 _NOT_LIMITED: Final = -1
 _RAISE: Final = 0.5
+_ROUNDED_MS: Final = 1000
 
 
 @dataclass(slots=True)
@@ -42,10 +43,12 @@ class Shown:
 
     Attributes:
         later: What our own calls that were sent after it are charged with.
+        about: The same of those sent just before it, which may have come to be counted after it.
         between: The same of those sent after the reading before it, itself among them.
         ended: It is charged with what it used. Before, its hold would hide what others took: only
             then is anything learned of them.
         exact: Calls in flight have nothing still to be deducted.
+        bounded: They have no more than what is held for them.
     """
 
     remaining: float | None
@@ -56,6 +59,8 @@ class Shown:
     between: float = 0
     ended: bool = True
     exact: bool = False
+    bounded: bool = False
+    about: float = 0
 
 
 @dataclass(slots=True)
@@ -184,6 +189,8 @@ class Window:
             if self.rate > 0 and hold > 0:
                 retry_after = min(_LONGEST_GUESS_MS, hold / self.rate)
         self.blocked = max(self.blocked, self.at + retry_after)
+        if self.kind == "fixed" and self.at + retry_after + _ROUNDED_MS < self.ends:
+            return  # it would last until the boundary
         if drained and self.kind != "gauge":
             left = hold - retry_after * self.rate if self.rate > 0 else 0
             self.level = min(self.level, left)
@@ -194,8 +201,8 @@ class Window:
     def read(self, shown: Shown) -> None:
         """Take in a reading.
 
-        It lowers the level; the first after a cold start may raise it, and one that is exact does,
-        by half. -1 remaining, as some providers send for "not limited", is no reading.
+        It lowers the level; the first after a cold start may raise it, and one that is exact or
+        bounded does, by half. -1 remaining, as some send for "not limited", is no reading.
         """
         if shown.remaining == _NOT_LIMITED:
             return
@@ -207,11 +214,21 @@ class Window:
             self._clamp(shown, shown.remaining)
 
     def _turned(self, shown: Shown) -> bool:
-        """Set the boundary as it was shown; False if the reading is of the turn before it."""
-        if shown.reset is not None and shown.reset > 0:
-            self.ends = self.at + shown.reset
-            return True
-        return shown.sent_at >= self.ends - self.period
+        """Set the boundary as it was shown; False if the reading is of an earlier turn.
+
+        It is no later than the reset from now, and no earlier than that from when the call was
+        sent, but for rounding: of all that is shown the earliest stands, until it is disproved.
+        """
+        if shown.reset is None or shown.reset <= 0:
+            return shown.sent_at >= self.ends - self.period
+        earliest = shown.sent_at + shown.reset - min(_ROUNDED_MS, self.period / 10)
+        turns = max(0, math.floor((self.ends - earliest) / self.period)) if self.period > 0 else 0
+        latest = self.at + shown.reset + turns * self.period
+        if earliest - self.ends > self.period / 2:  # its next turn has begun before ours did
+            self.level, self.cold = self.cap, True
+        if latest < self.ends or earliest > self.ends:
+            self.ends = latest
+        return turns == 0
 
     def _clamp(self, shown: Shown, remaining: float) -> None:
         there = remaining - shown.later
@@ -225,8 +242,10 @@ class Window:
         there = min(self.cap, there)
         if self.cold or there < self.level:
             self.level = there
-        elif shown.exact:
-            self.level += _RAISE * (there - self.level)
+        elif shown.exact or shown.bounded:
+            sure = there - shown.about - (0 if shown.exact else self.held)
+            if sure > self.level:
+                self.level += _RAISE * (sure - self.level)
         self.cold = False
 
     def _learn(self, shown: Shown, remaining: float) -> None:

@@ -23,6 +23,7 @@ from gateway.stores.ledger import (
     Unknown,
     WindowSpec,
 )
+from gateway.upstream.account import is_probe
 
 _TRIES: Final = 3
 _FREE: Final = Granted()
@@ -128,7 +129,7 @@ class Asker:
             weight=standing.weight,
             since_ms=int(1000 * standing.waited_s()),
             tag=self.tag,
-            queue=not self._observes,
+            queue=not (self._observes or any(map(is_probe, askings[0].needs))),
         )
         return Entry(asks, place)
 

@@ -31,24 +31,30 @@ _UNITS: Final = {
 }
 
 
-def must_be_up(asking: Asking) -> None:
+def must_be_up(asking: Asking) -> bool:
     """Refuse a call to a model that is down; one call alone may go and see.
+
+    Return whether this is the one.
 
     Raises:
         UpstreamFailed: It is down.
     """
     health, now = asking.account.health(asking.model), loop_time()
-    match health.gate(now):
-        case "shut":
-            raise UpstreamFailed(
-                f"The provider {asking.account.name} has failed too often; it is asked again soon.",
-                "overloaded",
-                retry_after=health.left_s(now) or None,
-            )
-        case "probe":
-            health.probe()
-        case "open":
-            pass
+    gate = health.gate(now)
+    if gate == "shut":
+        raise down(asking, health.left_s(now))
+    if gate == "probe":
+        health.probe()
+    return gate == "probe"
+
+
+def down(asking: Asking, left_s: float = 0.0) -> UpstreamFailed:
+    """Return what a call is told whose model is down, for *left_s* yet as far as is known."""
+    return UpstreamFailed(
+        f"The provider {asking.account.name} has failed too often; it is asked again soon.",
+        "overloaded",
+        retry_after=left_s or None,
+    )
 
 
 def too_late(predicted_s: float) -> DeadlinePassed:

@@ -28,12 +28,23 @@ _log = structlog.get_logger()
 
 
 class Keeper:
-    """One for the process; *accounts* are all it may meet, *seen* is told of each now and then."""
+    """One for the process.
 
-    def __init__(self, pacer: Pacer, accounts: Iterable[Account], seen: Seen) -> None:
+    *accounts* are all it may meet; *seen* is told of each now and then, and *looked* when that was
+    tried.
+    """
+
+    def __init__(
+        self,
+        pacer: Pacer,
+        accounts: Iterable[Account],
+        seen: Seen,
+        looked: Callable[[], None] = lambda: None,
+    ) -> None:
         self._pacer = pacer
         self._accounts = tuple(accounts)
         self._seen = seen
+        self._tried = looked
         self._looked = 0.0
 
     async def serve(self) -> None:
@@ -45,6 +56,7 @@ class Keeper:
                 if anyio.current_time() - self._looked >= _LOOK_S:
                     self._looked = anyio.current_time()
                     await self.look()
+                    self._tried()
             except Exception:  # noqa: BLE001 - one of the boundaries: a service goes on
                 _log.exception("keeper.failed")
 

@@ -59,6 +59,7 @@ class Lease:
     __slots__ = (
         "_keeping",
         "_ledger",
+        "_passed_on",
         "_store",
         "_told",
         "_whose",
@@ -78,6 +79,7 @@ class Lease:
         self._ledger = ledger
         self._whose = whose
         self._told: Sequence[WindowReading] | None = None
+        self._passed_on = False
 
     def pools(self) -> Iterator[str]:
         """Yield the pools in which it holds something."""
@@ -91,12 +93,12 @@ class Lease:
 
         What it tells of limits is passed on now if the answer *lasts*, else when it has ended.
         """
-        if head is not None:
-            self.asking.account.has_answered()
-        if lasts:
-            self._told = self._readings(self._read(head))
-            if self._told and self.asking.needs:
-                self._store.tell(self.asking.account.pool, self.asking.lease, self._told)
+        if head is None:
+            return
+        self._told = self._readings(self._read(head))
+        if lasts and self._told and self.asking.needs:
+            self._passed_on = True
+            self._store.tell(self.asking.account.pool, self.asking.lease, self._told)
 
     def answered(self, row: CallFinished, head: Head | None) -> None:
         """End it: the answer came to an end, or nobody waits for more of it."""
@@ -115,6 +117,8 @@ class Lease:
             self._ledger.record(NeedMet(asking.label, fit.held, fit.used, fit.output_missed))
         # again: what others took is learned only when it is known what this call did
         readings = self._readings(self._read(head)) if self._told is None else self._told
+        if self._passed_on:  # what it said of the time until then is no longer so
+            readings = [row._replace(reset_ms=None) for row in readings]
         self._settle(row, self._charged(row), readings)
 
     async def failed(

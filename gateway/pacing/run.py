@@ -29,6 +29,7 @@ from gateway.stores.ledger import (
     Unknown,
     Waiting,
 )
+from gateway.upstream.account import is_probe
 from techniques.core.request import Request
 
 _LOOK_S: Final = 1.0
@@ -65,11 +66,13 @@ class Run:
             UpstreamFailed: Its model is down.
             Unavailable: The store is lost, and what it is for is closed then.
         """
-        asking = self._asking(model, request)
+        await self._pacer.first(model.account)
+        asking = self._asking(model, request)  # only now: by the first answer its windows are known
         try:
             self._must_end_in_time(asking)
-            if self._pacer.paces:
-                errors.must_be_up(asking)
+            if self._pacer.paces and errors.must_be_up(asking):
+                probe = {asking.account.probe(asking.model): 1}
+                asking = asking._replace(needs={**asking.needs, **probe})
         except BaseException:
             self._uncount(asking)
             raise
@@ -152,7 +155,6 @@ class Run:
 
     async def _let_through(self, asking: Asking, *, moves: bool) -> Asking:
         """Return *asking* as it was let through; what it holds may be less than it needs."""
-        await self._pacer.first(asking.account)
         if self._asker.taken and not asking.needs and not asking.own:
             return asking
         wave, (own, theirs) = await self._asker.ask_with_others(asking)
@@ -162,6 +164,8 @@ class Run:
         errors.must_be_granted(own)
         self._asker.taken = True
         if isinstance(theirs, Waiting):
+            if is_probe(theirs.binding):  # another replica has gone to see
+                raise errors.down(asking)
             asking.account.has_tightened()
             if self._pacer.observes:
                 self._note(asking, theirs, (theirs.eta_ms or 0) / 1000, "observed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypeVar
 
 import anyio
@@ -83,11 +83,16 @@ class GuardedLedger:
             return MemoryLedger(share=share)
         return MemoryLedger(self._clock, share=share)
 
+    @property
+    def dropped(self) -> int:
+        """How many operations the shared ledger was never told of."""
+        return getattr(self.shared, "dropped", 0)
+
     async def define(self, pool: str, windows: Sequence[WindowSpec]) -> None:
         """See ``LedgerStore``."""
         await self._either(
             lambda: self.shared.define(pool, windows),
-            lambda: self._local.define(pool, [self._portion(spec) for spec in windows]),
+            lambda: self._local.define(pool, windows),
         )
 
     async def admit(self, pool: str, entry: Entry, *, dispatched: bool = False) -> Answer:
@@ -241,10 +246,3 @@ class GuardedLedger:
                 policy = self._policy.budgets if _MONEY in name else self._policy.windows
                 if policy == "closed":
                     raise StoreLost(name)
-
-    def _portion(self, spec: WindowSpec) -> WindowSpec:
-        """Return *spec* as this process alone may use it; rates are cut by its own ledger."""
-        if spec.kind != "never":
-            return spec
-        left = int(max(spec.cap - spec.used, 0) * _SHARE / max(self._replicas(), 1))
-        return replace(spec, used=spec.cap - left)

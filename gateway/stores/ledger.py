@@ -51,7 +51,8 @@ class WindowReading(NamedTuple):
     """What an answer said of a window. A window that is not there yet is made of it.
 
     None: not said. A window that is made of it becomes what ``kind`` and ``period_ms`` say.
-    ``exact``: no call in flight has anything still to be deducted.
+    ``exact``: no call in flight has anything still to be deducted; ``bounded``: none has more than
+    what is held for it.
     """
 
     name: str
@@ -61,6 +62,7 @@ class WindowReading(NamedTuple):
     period_ms: int = 60_000
     reset_ms: int | None = None
     exact: bool = False
+    bounded: bool = False
 
     @property
     def is_finite(self) -> bool:

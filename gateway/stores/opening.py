@@ -14,10 +14,16 @@ from techniques.core.groups import task_group
 
 
 @asynccontextmanager
-async def ledger_of(store: StoreConfig, queue: QueueConfig) -> AsyncGenerator[LedgerStore, None]:
-    """Open the ledger; a shared one that is away is told by what it then lets through."""
+async def ledger_of(
+    store: StoreConfig, queue: QueueConfig, workers: int
+) -> AsyncGenerator[LedgerStore, None]:
+    """Open the ledger; a shared one that is away is told by what it then lets through.
+
+    Where nothing is shared, each of several *workers* has its part of everything.
+    """
     if store.redis is None:
-        yield MemoryLedger(limits=QueueLimits(queue.depth, queue.depth_per_key))
+        limits = QueueLimits(queue.depth, queue.depth_per_key)
+        yield MemoryLedger(share=1 / workers, limits=limits)
         return
     from gateway.stores.redis.replicas import Replicas  # redis takes long to import
     from gateway.stores.redis.store import RedisSettings, redis_ledger

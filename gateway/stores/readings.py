@@ -33,10 +33,15 @@ def exhausted(told: Told, model: str) -> str | None:
     if told.exhausted is None:
         return None
     dimension, period_s = told.exhausted
-    for row in told.readings:
-        if row.dimension == dimension and period_s in {None, row.period_s}:
-            return window(model, dimension, row.period_s, row.scope)
-    return window(model, dimension, period_s)
+    rows = [
+        row
+        for row in told.readings
+        if row.dimension == dimension and period_s in {None, row.period_s}
+    ]
+    if not rows:
+        return window(model, dimension, period_s)
+    row = min(rows, key=lambda row: bool(row.remaining))  # of two it is not the one that has room
+    return window(model, dimension, row.period_s, row.scope)
 
 
 def provisional(learned: Learned, model: str) -> WindowSpec:

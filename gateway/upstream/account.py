@@ -20,8 +20,10 @@ WHOLE: Final = "*"
 """In a window's name: of all models of the account."""
 _MOST_MODELS: Final = 1024
 _COLD: Final = 0.1
+_PROBE: Final = ":probe:0"
 _TIGHT_S: Final = 2.0
 _DEDUCTED_AT_ONCE: Final = frozenset({"reserve_max", "reserve_larger"})
+_DEDUCTED_IN_TIME: Final = frozenset({"actual", "cached_free"})
 
 
 class Account:
@@ -56,6 +58,7 @@ class Account:
         self.rule_after: ChargeRule = "actual" if self.rule == "unknown" else self.rule
         """What it has deducted once a call is done; of an unknown one its readings tell."""
         self._exact = self.rule in _DEDUCTED_AT_ONCE
+        self._bounded = self.rule in _DEDUCTED_IN_TIME
         self._windows: dict[str, WindowSpec] = {spec.name: spec for spec in declared}
         self._fresh: dict[str, float] = {}
         self._charged: dict[str, tuple[tuple[str, Dimension], ...]] = {}
@@ -115,10 +118,14 @@ class Account:
 
         What is told of one model is what is stated of the account, as long as it has no other.
         """
-        pace, exact = self.minute_s / 60, self._exact
+        pace, exact, bounded = self.minute_s / 60, self._exact, self._bounded
         return [
             row._replace(
-                name=self._place(row.name), period_ms=int(row.period_ms * pace), exact=exact
+                name=self._place(row.name),
+                period_ms=int(row.period_ms * pace),
+                reset_ms=_own_turn(row, int(row.period_ms * pace)),
+                exact=exact,
+                bounded=bounded,
             )
             for row in readings
         ]
@@ -134,12 +141,18 @@ class Account:
         """Return the windows as they are defined where nothing is known of their level.
 
         A tenth of each is there, or what one call *needs* if that is more: the first answer tells
-        the truth. Of a window that an answer has just told of, it is what that told.
+        the truth. Of a window that an answer has just told of, it is half of that: other replicas
+        may have sent their first calls, too.
         """
         fresh, self._fresh = self._fresh, {}
-        return [
+        specs = [
             _cold(spec, fresh.get(name), needs.get(name, 0)) for name, spec in self._windows.items()
         ]
+        return specs + [WindowSpec(name, "gauge", 1) for name in needs if is_probe(name)]
+
+    def probe(self, model: str) -> str:
+        """Return the window that one call alone is in which sees whether *model* is up again."""
+        return f"{model}{_PROBE}"
 
     def learn(self, readings: Iterable[WindowReading]) -> None:
         """Remember the windows that an answer told of."""
@@ -152,13 +165,14 @@ class Account:
             self.add(
                 WindowSpec(reading.name, reading.kind, int(limit), reading.period_ms, ends_in_ms)
             )
-            if known is None and reading.remaining is not None:
-                self._fresh[reading.name] = reading.remaining
+            if known is None:
+                left = limit if reading.remaining is None else reading.remaining
+                self._fresh[reading.name] = left
 
     def learn_of(self, windows: Iterable[WindowState]) -> None:
         """Remember the windows that the ledger has, whoever made them."""
         for state in windows:
-            if state.name not in self._windows:
+            if state.name not in self._windows and not is_probe(state.name):
                 period_ms = int(1000 * float(state.name.rpartition(":")[2]) * self.minute_s / 60)
                 self.add(WindowSpec(state.name, state.kind, state.cap, period_ms))
 
@@ -199,6 +213,11 @@ def _rule(vendor: Vendor) -> ChargeRule:
     return vendor.charge
 
 
+def is_probe(window: str) -> bool:
+    """Return whether *window* lets one call through to see whether a model is up."""
+    return window.endswith(_PROBE)
+
+
 def unlimited() -> Account:
     """Return an account of whose limits nothing is known."""
     return Account("", VENDORS["generic"])
@@ -209,9 +228,16 @@ def _parts(name: str) -> tuple[str, Dimension, str]:
     return name, cast("Dimension", dimension), model
 
 
+def _own_turn(row: WindowReading, period_ms: int) -> int | None:
+    """Return when the window begins anew; what was told may be several of its turns."""
+    if row.kind != "fixed" or row.reset_ms is None or row.reset_ms <= period_ms:
+        return row.reset_ms
+    return row.reset_ms % period_ms or period_ms
+
+
 def _cold(spec: WindowSpec, told: float | None, need: int) -> WindowSpec:
-    if told is not None:
-        return replace(spec, level=told)
+    if told is not None and spec.kind != "gauge":
+        return replace(spec, level=min(told, max(need, told // 2)))
     if spec.kind != "bucket":
         return spec
     return replace(spec, level=min(spec.cap, max(need, int(_COLD * spec.cap))))

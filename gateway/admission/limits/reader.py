@@ -138,10 +138,19 @@ def _reading(row: Window, page: Page, status: int) -> Reading | None:
         left -= row.rounded_to / 2
     if limit is not None and left is not None and left > limit:
         limit = left
+    if row.part > 1:
+        return _slice(row, limit, reset)
     period = row.period_s
     if row.period_by_reset and reset:
         period = _period(row, reset, limit, left)
     return Reading(row.dimension, period, limit, left, reset, row.refill, row.scope)
+
+
+def _slice(row: Window, limit: float | None, reset: float | None) -> Reading | None:
+    if not limit:
+        return None
+    part = max(1, limit // row.part)
+    return Reading(row.dimension, row.period_s, part, None, reset, row.refill, row.scope)
 
 
 def _period(row: Window, reset: float, limit: float | None, left: float | None) -> float:

@@ -28,6 +28,8 @@ class Window:
         period_by_reset: It may be longer than ``period_s``: told by how slowly it fills.
         rounded_to: The unit that what is left is rounded to; half of it is taken off.
         spare: Read only where no other row told the same window.
+        part: It is such a part of the window that the headers tell of, for which it stands: nobody
+            tells what is left of it.
     """
 
     dimension: Dimension
@@ -40,6 +42,7 @@ class Window:
     rounded_to: int = 0
     spare: bool = False
     period_by_reset: bool = False
+    part: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -66,11 +66,20 @@ _OPENAI: Final = Vendor(
     traps="A reset is when the bucket is full, not when the next call fits. The smaller tiers show "
     "a day of requests under the names of a minute: told by how slowly it fills.",
 )
+_SLICE: Final = Window(
+    "requests",
+    MINUTE / 6,
+    "x-ratelimit-limit-requests",
+    reset="x-ratelimit-reset-requests",
+    refill="fixed",
+    part=6,
+)
 _AZURE: Final = Vendor(
     "azure",
     hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
     windows=(
         openai_like("requests", "requests", MINUTE, "fixed"),
+        _SLICE,
         openai_like("tokens", "tokens", MINUTE, "fixed"),
         Window("tokens", MINUTE, reset="x-rate-limit-reset-tokens", refill="fixed"),
     ),

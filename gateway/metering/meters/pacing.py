@@ -106,9 +106,18 @@ class PacingMeter:
         )
         self._queued = gauge("queue_depth", "Calls that wait for an account.", ("provider",))
         self._leases = gauge("leases", "Calls that hold something of an account.", ("provider",))
+        self._lost = gauge("store_lost", "Whether the shared store is lost: 1 if so.", ())
+        self._dropped = gauge(
+            "store_drops", "Operations that the shared store was never told of.", ()
+        )
         self._orphans = gauge(
             "orphan_leases", "Leases whose holder was lost after it had sent.", ("provider",)
         )
+
+    def look_at_store(self, *, lost: bool, dropped: int) -> None:
+        """Show whether the shared store is lost, and how much was never told to it."""
+        self._lost.set(lost)
+        self._dropped.set(dropped)
 
     def __call__(self, facts: Sequence[Fact]) -> None:
         """Count *facts*."""

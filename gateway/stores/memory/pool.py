@@ -17,6 +17,7 @@ GRANTED_MS: Final = 15_000
 DISPATCHED_MS: Final = 60_000
 UNSEEN_MS: Final = 15_000
 CHARGES_KEPT_MS: Final = 120_000
+ABOUT_MS: Final = 500
 MONEY_KEPT_MS: Final = 86_400_000
 _TIDIED: Final = 64
 _SENT_SLACK: Final = 256
@@ -190,6 +191,7 @@ class Pool:
             return
         sent_at = lease.granted if lease.sent is None else lease.sent
         after = self._sent_in(sent_at, self.now)
+        about = self._sent_in(sent_at - ABOUT_MS, sent_at) if _raises(readings) else []
         for reading in readings:
             there = self.window(reading.name)
             window = read_into(there, reading, self.now) if reading.is_finite else None
@@ -206,6 +208,9 @@ class Pool:
                     _held(self._sent_in(window.read_at, sent_at), reading.name),
                     lease.ended,
                     reading.exact,
+                    reading.bounded,
+                    _held(about, reading.name)
+                    - (lease.amounts.get(reading.name, 0) if reading.exact else 0),
                 )
             )
         if len(self._sent) > _SENT_SLACK:
@@ -228,3 +233,8 @@ def _held(leases: Iterable[Lease], window: str) -> int:
     for lease in leases:
         total += lease.amounts.get(window, 0)
     return total
+
+
+def _raises(readings: Sequence[WindowReading]) -> bool:
+    """Return whether one of *readings* may raise what is thought to be there."""
+    return any(reading.exact or reading.bounded for reading in readings)

@@ -40,8 +40,8 @@ class MemoryLedger:
 
     Args:
         clock: The time in milliseconds, from anywhere.
-        share: The part of every window, but those of money, that this process takes for itself:
-            less than 1 where it stands in for a store that others are cut off from too.
+        share: The part of every window that this process takes for itself, of money the part of
+            what is left: less than 1 where others go by a ledger of their own, too.
         limits: How many may wait.
     """
 
@@ -199,8 +199,11 @@ class MemoryLedger:
 
 
 def _scaled(spec: WindowSpec, share: float) -> WindowSpec:
-    if share == 1 or spec.kind == "never":
+    if share == 1:
         return spec
+    if spec.kind == "never":
+        left = math.floor(max(spec.cap - spec.used, 0) * share)
+        return replace(spec, used=spec.cap - left)
     level = None if spec.level is None else math.floor(spec.level * share)
     return replace(spec, cap=max(1, math.floor(spec.cap * share)), level=level)
 

@@ -88,6 +88,7 @@ def readings(of: Sequence[WindowReading]) -> list[dict[str, Any]]:
                 ("limit", reading.limit),
                 ("reset", reading.reset_ms),
                 ("exact", reading.exact or None),
+                ("bounded", reading.bounded or None),
             )
             if value is not None
         }

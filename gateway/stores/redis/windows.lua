@@ -16,6 +16,7 @@ local RATE_TTL, MONEY_TTL = 8 * DAY, 40 * DAY
 local TOLERANCE = 1e-6
 local NOT_LIMITED = -1
 local RAISE = 0.5
+local ROUNDED_MS = 1000
 
 local kept = {}                        -- keys of the pool that this run wrote: at its end they are given time
 local function put(command, key, ...)
@@ -149,7 +150,8 @@ local function refuse(w, hold, retry_after, drained)
     if w.rate > 0 and hold > 0 then retry_after = math.min(60000, hold / w.rate) end
   end
   w.blocked = math.max(w.blocked, w.at + retry_after)
-  if drained and w.kind ~= 'gauge' then
+  local lasts = w.kind ~= 'fixed' or w.at + retry_after + ROUNDED_MS >= w.ends
+  if drained and lasts and w.kind ~= 'gauge' then
     w.level = math.min(w.level, w.rate > 0 and hold - retry_after * w.rate or 0)
   end
   store(w)
@@ -189,21 +191,31 @@ local function clamp(w, shown)
   if newer then w.read_at, w.read_left = shown.sent_at, shown.remaining end
   there = math.min(w.cap, there)
   if w.cold or there < w.level then w.level = there
-  elseif shown.exact then w.level = w.level + RAISE * (there - w.level) end
+  elseif shown.exact or shown.bounded then
+    local sure = there - shown.about - (shown.exact and 0 or w.held)
+    if sure > w.level then w.level = w.level + RAISE * (sure - w.level) end
+  end
   w.cold = false
+end
+
+local function turned(w, shown)        -- of all boundaries that are shown the earliest stands, until it is disproved
+  if not shown.reset or shown.reset <= 0 then return shown.sent_at >= w.ends - w.period end
+  local earliest = shown.sent_at + shown.reset - math.min(ROUNDED_MS, w.period / 10)
+  local turns = w.period > 0 and math.max(0, math.floor((w.ends - earliest) / w.period)) or 0
+  local latest = w.at + shown.reset + turns * w.period
+  if earliest - w.ends > w.period / 2 then w.level, w.cold = w.cap, true end
+  if latest < w.ends or earliest > w.ends then w.ends = latest end
+  return turns == 0
 end
 
 local function chill(w, level)
   store(w); w.level, w.cold = math.min(w.level, level), true
 end
 
-local function read(w, shown)          -- lowers the level; the first reading after a cold start may raise it, and an exact one
+local function read(w, shown)          -- lowers the level; the first reading after a cold start may raise it, and one that is exact or bounded
   if shown.remaining == NOT_LIMITED then return end
   store(w)
   if shown.limit and shown.limit > 0 then resize(w, shown.limit) end
-  if w.kind == 'fixed' then
-    if shown.reset and shown.reset > 0 then w.ends = w.at + shown.reset
-    elseif shown.sent_at < w.ends - w.period then return end
-  end
+  if w.kind == 'fixed' and not turned(w, shown) then return end
   if shown.remaining and w.kind ~= 'gauge' then clamp(w, shown) end
 end

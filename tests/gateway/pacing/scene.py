@@ -62,7 +62,7 @@ class Paced:
         """Return a new request of *caller*."""
         self.count += 1
         stands = Standing(
-            whose=Whose(f"run{self.count}", f"run{self.count}", caller.name, caller.team),
+            whose=Whose(f"run{id(self)}-{self.count}", "run", caller.name, caller.team),
             use="none",
             tenant=caller.name or "",
             priority=5,

@@ -260,6 +260,28 @@ async def test_of_all_who_wait_for_a_model_that_was_down_one_goes_first() -> Non
     assert len(provider.began) == 6
 
 
+async def test_of_several_replicas_one_goes_first_to_a_model_that_was_down() -> None:
+    replicas = [Paced(), Paced()]
+    replicas[1].store = replicas[1].pacer.store = replicas[0].store
+    providers = [Provider(*[failure()] * 5, Answer(begins_s=3)) for _ in replicas]
+    for paced, provider in zip(replicas, providers, strict=True):
+        for _ in range(5):
+            await told(paced, provider)
+    await anyio.sleep(10)
+    ends: list[GatewayError | None] = []
+
+    async def one(paced: Paced, provider: Provider) -> None:
+        ends.append(await told(paced, provider))
+
+    async with task_group() as group:
+        for paced, provider in zip(replicas, providers, strict=True):
+            group.start_soon(one, paced, provider)
+
+    assert [end is None for end in ends].count(True) == 1
+    assert sorted(len(provider.began) for provider in providers) == [5, 6]
+    assert all([await told(p, q) is None for p, q in zip(replicas, providers, strict=True)])
+
+
 async def test_observing_holds_nothing_and_tells_what_would_have_been() -> None:
     paced = Paced((per_minute("requests", 1),), policy=PacingPolicy("observe"))
     provider = Provider(Answer(takes_s=0))
