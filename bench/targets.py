@@ -19,7 +19,7 @@ _GATEWAY: Final = (
     f"env LOCKGATE_KEY_SECRET={_SECRET} BENCH_UPSTREAM_KEY=upstream-key"
     " {bin}/python -m gateway.cli serve -c {config}"
 )
-_LIMITS: Final = "{rpm: 6000000, tpm: 9000000000, concurrency: 100000}"
+_LIMITS: Final = "{rpm: 6000000, tpm: 9000000000}"
 _OWN: Final = "budget: {usd: 1000000}, rpm: 6000000, tpm: 9000000000"
 
 
@@ -51,8 +51,9 @@ def full_config(port: int, upstream: int, store: Server | None = None) -> str:
     answer; the ledger is in the database; with *store* the windows are there.
     """
     paced = gateway_config(port, upstream, "-l1").replace(
-        "allow_private: true", f"allow_private: true, vendor: openai, limits: {_LIMITS}"
+        "allow_private: true", "allow_private: true, vendor: openai, limits: {concurrency: 100000}"
     )
+    paced = paced.replace("price:", f"limits: {_LIMITS}, price:")
     paced = paced.replace("name: bench, hash", f"name: bench, {_OWN}, hash")
     shared = f"store: {{redis: 'redis://127.0.0.1:{store.port}/0'}}\n" if store else ""
     return f"{paced}database: {{url: 'sqlite:///full.db'}}\n{shared}"

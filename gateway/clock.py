@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
+
+import anyio
 
 
 def utc_now() -> datetime:
     """Return the present."""
     return datetime.now(UTC)
+
+
+def loop_time() -> float:
+    """Return ``anyio.current_time()``, which costs ten times as much where asyncio runs."""
+    try:
+        return asyncio.get_running_loop().time()
+    except RuntimeError:
+        return anyio.current_time()

@@ -7,8 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from redis.asyncio import Redis
-
 from gateway.config import Config, Secrets
 from gateway.metering.meters.durable import DurableRows
 from gateway.metering.spool import Reader
@@ -16,7 +14,7 @@ from gateway.policy.callers import configured
 from gateway.policy.key_book import KeyBook
 from gateway.policy.keys import Door, KeyRing, OpenDoor
 from gateway.policy.register import Known, Register
-from gateway.stores.changes import Changes, LocalChanges, RedisChanges
+from gateway.stores.changes import Changes, LocalChanges
 from gateway.stores.database.engine import Database, DatabaseUnusable, holds_keys, opened
 from gateway.stores.database.ledger import LedgerTable
 from gateway.stores.database.owners import OwnerTables
@@ -87,6 +85,10 @@ async def _told(config: Config, given: Changes | None) -> AsyncGenerator[Changes
     if given is not None or store.redis is None or store.cluster:
         yield given or LocalChanges()
         return
+    from redis.asyncio import Redis  # it takes long to import, and most gateways need none of it
+
+    from gateway.stores.redis.changes import RedisChanges
+
     client = Redis.from_url(store.redis.get_secret_value())
     try:
         yield RedisChanges(client, f"{store.prefix}:changes")

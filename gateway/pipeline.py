@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from random import Random  # noqa: TID251 - this is where a request's dice are seeded
 from secrets import token_hex
+from types import TracebackType
 from typing import Final
 
 import anyio
@@ -19,6 +20,7 @@ from gateway.channels.settled import settled
 from gateway.channels.stack import Stack
 from gateway.channels.timed import Deadline
 from gateway.channels.traced import Trace, TracedChannel
+from gateway.clock import loop_time
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Ledger
@@ -124,7 +126,7 @@ class Pipeline:
             relay=asked.call.relay,
         )
         run = self._run(asked, plan, ledger)
-        stack = replace(self._stack(asked, plan, request, ledger), paced=run)
+        stack = self._stack(asked, plan, request, (ledger, run))
         if plan.card is not None:
             request = _in_full(plan, request)
             answer = self._technique(asked, plan, request, stack).open(request)
@@ -132,7 +134,7 @@ class Pipeline:
             answer = stack.to(plan.models).open(request)
             if stack.deadline is not None:
                 answer = _within(stack.deadline, answer)
-        return answer if run is None or run.is_free else _closing(run, answer)
+        return answer if run is None or run.is_free else _Closing(run, answer)
 
     def _run(self, asked: Asked, plan: Plan, ledger: Ledger) -> Run | None:
         """Return what lets the sub-calls of this request through."""
@@ -153,13 +155,15 @@ class Pipeline:
             tenant=caller.name or "",
             priority=_priority(caller, wishes.priority),
             weight=caller.weight,
-            came=anyio.current_time(),
+            came=loop_time(),
             patience=patience,
         )
         return Run(self.pacer, standing, ledger, self.pacer.purse(caller))
 
-    def _stack(self, asked: Asked, plan: Plan, request: Request, ledger: Ledger) -> Stack:
-        wishes = asked.wishes
+    def _stack(
+        self, asked: Asked, plan: Plan, request: Request, of: tuple[Ledger, Run | None]
+    ) -> Stack:
+        wishes, (ledger, run) = asked.wishes, of
         capped = plan.card or wishes.max_calls is not None or wishes.max_cost_usd is not None
         retry = self.retry
         if asked.attempted:
@@ -171,7 +175,7 @@ class Pipeline:
         trace = Trace(live=asked.call.streamed) if traced else None
         seconds = plan.deadline_s
         deadline = None if seconds is None else Deadline(anyio.current_time() + seconds, seconds)
-        return Stack(retry, self.random, ledger, allowance, trace, deadline)
+        return Stack(retry, self.random, ledger, allowance, trace, deadline, run)
 
     def _technique(self, asked: Asked, plan: Plan, request: Request, stack: Stack) -> Channel:
         assert plan.card is not None
@@ -244,13 +248,32 @@ async def _within(
         raise deadline.passed() from error
 
 
-@asynccontextmanager
-async def _closing(run: Run, answer: EventStream) -> AsyncGenerator[AsyncIterator[Event], None]:
-    try:
-        async with answer as events:
-            yield events
-    finally:
-        run.close()
+class _Closing:
+    """The events of *answer*, after which *run* gives back what it holds."""
+
+    __slots__ = ("_answer", "_run")
+
+    def __init__(self, run: Run, answer: EventStream) -> None:
+        self._run = run
+        self._answer = answer
+
+    async def __aenter__(self) -> AsyncIterator[Event]:
+        try:
+            return await self._answer.__aenter__()
+        except BaseException:
+            self._run.close()
+            raise
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        try:
+            return await self._answer.__aexit__(kind, error, trace)
+        finally:
+            self._run.close()
 
 
 def _priority(caller: Caller, wished: int | None) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-import anyio
-
 from gateway.admission.verdict import GiveBack
+from gateway.clock import loop_time
 from gateway.pacing.asking import Asking
 from gateway.stores.ledger import Answer, Granted, Never, QueueFull, Waiting
 from pricing.cost import dollars
@@ -41,7 +40,7 @@ def must_be_up(asking: Asking) -> bool:
     Raises:
         UpstreamFailed: It is down.
     """
-    health, now = asking.account.health(asking.model), anyio.current_time()
+    health, now = asking.account.health(asking.model), loop_time()
     gate = health.gate(now)
     if gate == "shut":
         raise down(asking, health.left_s(now))

@@ -24,6 +24,7 @@ from gateway.upstream.head import Head
 from techniques.core.errors import RequestRejected, UpstreamFailed
 
 _LIMITED: Final = 429
+_COUNTED: Final = ":requests:60"
 _UP: Final = frozenset({"rejected", "context_overflow", "authentication", "quota"})
 """Failures that a provider which is up answers with, and charges no tokens for."""
 
@@ -230,7 +231,11 @@ class Lease:
         if not asking.own:
             return
         cost, tokens = row.cost or 0, row.usage.total_tokens
-        used = {name: cost if ":usd:" in name else tokens for name in asking.own}
+        used = {
+            name: cost if ":usd:" in name else tokens
+            for name in asking.own
+            if not name.endswith(_COUNTED)
+        }
         paid = any(":usd:" in name for name in asking.own)
         told = packed(row_of(self._whose, row)) if paid else None
         self._store.settle(asking.purse, Settlement(asking.lease, used, row=told))

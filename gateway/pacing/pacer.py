@@ -9,6 +9,7 @@ import anyio
 
 from gateway.admission.need.conformal import Predictor
 from gateway.admission.need.value import Fit, Timing
+from gateway.clock import loop_time
 from gateway.metering.ledger import CallFinished, Ledger
 from gateway.metering.meters.durable import Whose
 from gateway.pacing.asking import Asking
@@ -115,7 +116,7 @@ class Pacer:
         """Return the lease of a call that was let through; it is kept alive until it ends."""
         lease = Lease(asking, self, ledger, whose)
         if asking.needs or asking.own:
-            lease.renewed = anyio.current_time()
+            lease.renewed = loop_time()
             self.live[asking.lease] = lease
         return lease
 
@@ -125,7 +126,7 @@ class Pacer:
 
     def learn(self, asking: Asking, row: CallFinished) -> Fit | None:
         """Take in how a sub-call ended; return how its need compares, where that is known."""
-        asking.account.recent.add(anyio.current_time(), row.usage.total_tokens)
+        asking.account.recent.add(loop_time(), row.usage.total_tokens)
         if asking.call is None or row.outcome != "ok" or row.estimated:
             return None
         timing = None if row.first_s is None else Timing(row.first_s, row.seconds)

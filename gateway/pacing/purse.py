@@ -42,19 +42,23 @@ class Purse:
         "_until",
         "is_bottomless",
         "pool",
+        "with_call",
     )
 
     def __init__(self, caller: Caller, spent: Spent) -> None:
         self._caller = caller
         self._spent = spent
         self.pool = caller.pool
-        self._per_request = _per_request(caller)
+        self.with_call, self._per_request = _per_request(caller)
+        """What a client request takes that its first sub-call can take for it."""
         self._per_call = f"{caller.name}:tokens:60" if caller.tpm is not None else ""
         self._budgets = caller.budgets
         self._lock = anyio.Lock()
         self._read_at = -1.0
         self._specs: list[WindowSpec] = []
-        self.is_bottomless = not (self._per_request or self._per_call or self._budgets)
+        self.is_bottomless = not (
+            self.with_call or self._per_request or self._per_call or self._budgets
+        )
         """Whether the caller has no limits of its own."""
         self._names: tuple[str, ...] = ()
         self._since = self._until = _NEVER
@@ -121,10 +125,9 @@ class Purse:
         return specs
 
 
-def _per_request(caller: Caller) -> Amounts:
-    needs = {}
-    if caller.rpm is not None:
-        needs[f"{caller.name}:requests:60"] = 1
-    if caller.concurrency is not None:
-        needs[f"{caller.name}:concurrency:0"] = 1
-    return needs or NONE
+def _per_request(caller: Caller) -> tuple[Amounts, Amounts]:
+    """Return what a request takes with its first sub-call, and what it holds until it has ended."""
+    counted = {} if caller.rpm is None else {f"{caller.name}:requests:60": 1}
+    if caller.concurrency is None:
+        return counted or NONE, NONE
+    return NONE, {**counted, f"{caller.name}:concurrency:0": 1}

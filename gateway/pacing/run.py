@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import anyio
-
 from gateway.admission.need.charge import charge
 from gateway.admission.need.traits import traits
 from gateway.admission.need.value import SubCall
 from gateway.admission.verdict import GiveBack, verdict
+from gateway.clock import loop_time
 from gateway.metering.ledger import CallHeld, Ledger
 from gateway.pacing import errors
 from gateway.pacing.asker import Asker
@@ -42,7 +41,7 @@ _SURELY_ONE_TOKEN: Final = 6
 class Run:
     """Lets the sub-calls of one request through."""
 
-    __slots__ = ("_asker", "_count", "_ledger", "_pacer", "_purse", "_standing")
+    __slots__ = ("_asker", "_count", "_counted", "_ledger", "_pacer", "_purse", "_standing")
 
     def __init__(self, pacer: Pacer, standing: Standing, ledger: Ledger, purse: Purse) -> None:
         self._pacer = pacer
@@ -50,6 +49,7 @@ class Run:
         self._ledger = ledger
         self._purse = purse
         self._count = 0
+        self._counted = False  # a sub-call takes what the request takes once
         self._asker = Asker(pacer.store, standing, purse, observes=pacer.observes)
 
     async def admit(self, model: Model, request: Request, *, moves: bool = False) -> Lease:
@@ -68,10 +68,14 @@ class Run:
         """
         await self._pacer.first(model.account)
         asking = self._asking(model, request)  # only now: by the first answer its windows are known
-        self._must_end_in_time(asking)
-        if self._pacer.paces and errors.must_be_up(asking):
-            probe = {asking.account.probe(asking.model): 1}
-            asking = asking._replace(needs={**asking.needs, **probe})
+        try:
+            self._must_end_in_time(asking)
+            if self._pacer.paces and errors.must_be_up(asking):
+                probe = {asking.account.probe(asking.model): 1}
+                asking = asking._replace(needs={**asking.needs, **probe})
+        except BaseException:
+            self._uncount(asking)
+            raise
         try:
             asking = await self._let_through(asking, moves=moves)
         except BaseException:
@@ -115,13 +119,15 @@ class Run:
             traits(request),
             whole=not request.stream,
             most_output=model.max_output,
-            at_s=anyio.current_time(),
+            at_s=loop_time(),
         )
         need = pacer.predictor.need(call)
         own = NONE
         if not purse.is_bottomless:
             money = most_cost(need, model.price, request) if model.price else 0
             own = purse.for_call(need.total, money)
+            if purse.with_call and not self._counted:
+                own, self._counted = {**own, **purse.with_call}, True
         needs: Mapping[str, int] = NONE
         if pacer.paces:
             needs = account.needs(target.model, charge(account.rule, need, call.traits))
@@ -149,6 +155,8 @@ class Run:
 
     async def _let_through(self, asking: Asking, *, moves: bool) -> Asking:
         """Return *asking* as it was let through; what it holds may be less than it needs."""
+        if self._asker.taken and not asking.needs and not asking.own:
+            return asking
         wave, (own, theirs) = await self._asker.ask_with_others(asking)
         while isinstance(own, Waiting) and ":usd:" in own.binding:
             await self._hold_on(asking, own, asking.lease)
@@ -173,7 +181,7 @@ class Run:
 
     async def _held(self, asking: Asking, first: Waiting, wave: Wave | None) -> Answer:
         """Wait in line until *asking*, or the wave that it is in, is let through."""
-        began, outcome = anyio.current_time(), "left"
+        began, outcome = loop_time(), "left"
         line = asking.lease if wave is None else wave.entry
         answer: Answer = first
         try:
@@ -187,7 +195,7 @@ class Run:
             outcome = "resumed" if isinstance(answer, Granted) else "given_back"
         finally:
             self._ledger.holds.release(asking.lease)
-            self._note(asking, first, anyio.current_time() - began, outcome)
+            self._note(asking, first, loop_time() - began, outcome)
             if wave is not None and outcome != "resumed":
                 wave.leave(self._pacer.store, asking)
         if wave is not None and isinstance(answer, Granted):
@@ -233,4 +241,10 @@ class Run:
         if asking.needs:
             self._pacer.store.leave(asking.account.pool, asking.lease)
         if asking.own:
+            self._uncount(asking)
             self._pacer.store.cancel(asking.purse, asking.lease)
+
+    def _uncount(self, asking: Asking) -> None:
+        """Have another sub-call take what the request takes, if it is *asking* that did."""
+        if not asking.own.keys().isdisjoint(self._purse.with_call):
+            self._counted = False

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import anyio
-
 from gateway.admission.verdict import Patience
+from gateway.clock import loop_time
 from gateway.metering.meters.durable import Whose
 
 
@@ -32,4 +31,4 @@ class Standing:
 
     def waited_s(self) -> float:
         """Return how long ago the request came, in seconds."""
-        return anyio.current_time() - self.came
+        return loop_time() - self.came

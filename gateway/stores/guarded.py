@@ -32,7 +32,7 @@ Told: TypeAlias = Callable[[Literal["lost", "back"]], None]
 _SHARE: Final = 0.8
 _FIRST_S: Final = 1.0
 _LONGEST_S: Final = 5.0
-_TRIES: Final = 8
+_TRIES: Final = 4
 """One answer that is late is a busy moment, here or there. All that is asked may be repeated."""
 _MONEY: Final = ":usd:"
 _UPSTREAM: Final = "up:"

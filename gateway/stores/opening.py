@@ -10,8 +10,6 @@ from gateway.stores.guarded import GuardedLedger, LossPolicy, Told
 from gateway.stores.ledger import LedgerStore
 from gateway.stores.memory import MemoryLedger
 from gateway.stores.memory.admitting import QueueLimits
-from gateway.stores.redis.replicas import Replicas
-from gateway.stores.redis.store import RedisSettings, redis_ledger
 from techniques.core.groups import task_group
 
 
@@ -27,6 +25,9 @@ async def ledger_of(
         limits = QueueLimits(queue.depth, queue.depth_per_key)
         yield MemoryLedger(share=1 / workers, limits=limits)
         return
+    from gateway.stores.redis.replicas import Replicas  # redis takes long to import
+    from gateway.stores.redis.store import RedisSettings, redis_ledger
+
     settings = RedisSettings(
         urls=store.redis.get_secret_value().split(","),
         cluster=store.cluster,

@@ -115,11 +115,11 @@ class Account:
         A bound is no promise: a call that may be too large goes alone. One that *sure* tokens of
         input make too large stays so.
         """
-        fitted = {}
-        for name, amount in needs.items():
-            cap = self._windows[name].cap
-            fitted[name] = amount if amount <= cap or sure > cap else cap
-        return fitted
+        windows = self._windows
+        return {
+            name: amount if amount <= (cap := windows[name].cap) or sure > cap else cap
+            for name, amount in needs.items()
+        }
 
     def placed(self, readings: Iterable[WindowReading]) -> list[WindowReading]:
         """Return *readings* in this account's own time, and in its windows where it states some.

@@ -17,12 +17,17 @@ def settle(pool: Pool, settlement: Settlement) -> None:
     known = lease is not None
     if lease is None:
         lease = pool.stranger(settlement.lease)
-    used = {name: max(0, amount) for name, amount in settlement.used.items()}
-    changed = any(lease.amounts.get(name) != amount for name, amount in used.items())
-    repeated = lease.ended and known and not changed
-    pool.charge(lease, used if lease.ended else {**lease.amounts, **used})
-    if settlement.row is not None and not (repeated and lease.row == settlement.row):
-        pool.keep_row(lease, settlement.row)
+    used = {name: amount if amount > 0 else 0 for name, amount in settlement.used.items()}
+    row = settlement.row
+    if lease.ended:
+        changed = any(lease.amounts.get(name) != amount for name, amount in used.items())
+        if known and not changed and lease.row == row:
+            row = None
+        pool.charge(lease, used)
+    else:
+        pool.charge(lease, {**lease.amounts, **used})
+    if row is not None:
+        pool.keep_row(lease, row)
     if known:
         pool.read(lease, settlement.readings)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -187,7 +187,11 @@ class Pool:
 
     def read(self, lease: Lease, readings: Sequence[WindowReading]) -> None:
         """Take in what the answer to *lease* says; windows that are not there are made of it."""
+        if not readings:
+            return
         sent_at = lease.granted if lease.sent is None else lease.sent
+        after = self._sent_in(sent_at, self.now)
+        about = self._sent_in(sent_at - ABOUT_MS, sent_at) if _raises(readings) else []
         for reading in readings:
             there = self.window(reading.name)
             window = read_into(there, reading, self.now) if reading.is_finite else None
@@ -200,26 +204,37 @@ class Pool:
                     reading.limit,
                     reading.reset_ms,
                     sent_at,
-                    self._charged(reading.name, sent_at, self.now)
-                    + self._held_unsent(reading.name),
-                    self._charged(reading.name, window.read_at, sent_at),
+                    _held(after, reading.name) + _held(self._unsent.values(), reading.name),
+                    _held(self._sent_in(window.read_at, sent_at), reading.name),
                     lease.ended,
                     reading.exact,
                     reading.bounded,
-                    self._charged(reading.name, sent_at - ABOUT_MS, sent_at)
+                    _held(about, reading.name)
                     - (lease.amounts.get(reading.name, 0) if reading.exact else 0),
                 )
             )
         if len(self._sent) > _SENT_SLACK:
             del self._sent[: bisect_right(self._sent, (self.now - CHARGES_KEPT_MS, _LAST))]
 
-    def _charged(self, window: str, after: float, until: float) -> int:
-        """Return what calls that were sent in (after, until] hold of a window or came to."""
+    def _sent_in(self, after: float, until: float) -> list[Lease]:
+        """Return the calls that were sent in (after, until], as far as they are kept."""
         after = max(after, self.now - CHARGES_KEPT_MS)
+        if until <= after:
+            return []
         begin = bisect_right(self._sent, (after, _LAST))
         end = bisect_right(self._sent, (until, _LAST), begin)
         leases = self._leases
-        return sum(leases[name].amounts.get(window, 0) for _, name in self._sent[begin:end])
+        return [leases[name] for _, name in self._sent[begin:end]]
 
-    def _held_unsent(self, window: str) -> int:
-        return sum(lease.amounts.get(window, 0) for lease in self._unsent.values())
+
+def _held(leases: Iterable[Lease], window: str) -> int:
+    """Return what *leases* hold of a window, or came to."""
+    total = 0
+    for lease in leases:
+        total += lease.amounts.get(window, 0)
+    return total
+
+
+def _raises(readings: Sequence[WindowReading]) -> bool:
+    """Return whether one of *readings* may raise what is thought to be there."""
+    return any(reading.exact or reading.bounded for reading in readings)

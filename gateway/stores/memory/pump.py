@@ -85,9 +85,9 @@ class _Walk:
 
 def pump(pool: Pool, mine: str = "", *, dispatched: bool = False) -> list[Head]:
     """Grant what fits, and return who waits for windows; *mine* is granted without a ring."""
-    heads: list[Head] = []
     if not pool.line.entries:
-        return heads
+        return []
+    heads: list[Head] = []
     walk = _Walk(pool)
     following, grants = _FOLLOWING, _GRANTS
     while grants and (waiter := walk.next()) is not None:

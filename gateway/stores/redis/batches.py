@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import anyio
+import anyio.lowlevel
 import structlog
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
-from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.exceptions import ConnectionError, NoScriptError, RedisError, ResponseError
 
 from gateway.stores.ledger import StoreLost
 from gateway.stores.redis.script import digest, source
 
 _BATCH: Final = 128
-_TURNS: Final = 10
-_SILENT_TURNS: Final = 2
-"""Of them, once the server was silent: nobody is to wait for it again."""
-_BATCH_S: Final = 5.0
-"""After which a connection that carries a batch is given up. Who waits has gone long before."""
+_BATCH_S: Final = 1.0
+_LATE_S: Final = 1.0
+"""How much longer than its deadline a call waits at most while the server answers others."""
 _PAUSE_S: Final = 0.05
+_TURNS: Final = 4
 _LONGEST_PAUSE_S: Final = 1.0
 
 _log = structlog.get_logger()
@@ -40,7 +42,7 @@ class Call:
 
     key: str
     arguments: tuple[str, str, bytes]
-    done: anyio.Event | None = None
+    done: asyncio.Event | None = None
     answer: Any = None
     lost: BaseException | None = None
     given_up: bool = False
@@ -51,19 +53,20 @@ class Batches:
     """Carries calls to the server, in order.
 
     Args:
-        deadline_s: After which a server that does not answer is lost. It is counted in turns of
-            this process's own loop, which may be late itself, from the last answer to anything.
+        deadline_s: After which a server that answers nothing is lost. It is counted from the last
+            answer to anything: who is behind others in a busy moment waits for them.
         most: How many calls that nobody waits for are kept while the server is away.
     """
 
     def __init__(self, client: Redis | RedisCluster, *, deadline_s: float, most: int) -> None:
         self._client = client
         self._deadline_s = deadline_s
-        self._answered = 0
-        self._is_silent = False
         self._most = most
         self._calls: deque[Call] = deque()
-        self._some = anyio.Event()
+        self._some = asyncio.Event()
+        self._answered_at = 0.0
+        self._waited: deque[tuple[float, Call]] = deque()
+        self._asked = asyncio.Event()
         self.dropped = 0
 
     def push(self, call: Call) -> None:
@@ -80,31 +83,22 @@ class Batches:
         Raises:
             StoreLost: The server did not answer in time, or answered with a failure.
         """
+        due = anyio.current_time() + self._deadline_s
         for call in calls:
-            call.done = anyio.Event()
+            call.done = asyncio.Event()
+            self._waited.append((due, call))
         self._calls.extend(calls)
         self._some.set()
-        await self._wait(calls)
-        for call in calls:
+        self._asked.set()
+        for call in reversed(calls):  # the last is answered last
             if call.done is not None and not call.done.is_set():
-                call.given_up = True
-                self._is_silent = True
+                await call.done.wait()
+        for call in calls:
+            if call.given_up:
                 raise StoreLost("the ledger's store did not answer in time")
             if call.lost is not None:
                 raise StoreLost("the ledger's store failed") from call.lost
         return [call.answer for call in calls]
-
-    async def _wait(self, calls: Sequence[Call]) -> None:
-        """Wait until all of *calls* are done, or nothing at all was answered for too long."""
-        turns, seen = 0, self._answered
-        while turns < (_SILENT_TURNS if self._is_silent else _TURNS):
-            with anyio.move_on_after(self._deadline_s / _TURNS):
-                for call in calls:
-                    if call.done is not None:
-                        await call.done.wait()
-                return
-            turns = turns + 1 if seen == self._answered else 0
-            seen = self._answered
 
     async def run(self) -> None:
         """Carry calls until cancelled."""
@@ -113,7 +107,7 @@ class Batches:
             await self._some.wait()
             batch = self._next()
             if not batch:
-                self._some = anyio.Event()
+                self._some.clear()
                 continue
             failure = await self._carry(batch)
             if failure is None:
@@ -122,6 +116,28 @@ class Batches:
             self._put_back(batch, failure)
             await anyio.sleep(pause_s)
             pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
+
+    async def watch(self) -> None:
+        """Give up what was not answered in time, until cancelled: one clock for all is cheap."""
+        while True:
+            await self._asked.wait()
+            while self._waited:
+                due, call = self._waited[0]
+                if call.done is not None and not call.done.is_set():
+                    left_s = self._due(due) - anyio.current_time()
+                    if left_s > 0:
+                        await anyio.sleep(left_s)
+                        continue
+                    for _ in range(_TURNS):  # the answer may be here, and this process was late
+                        await anyio.lowlevel.checkpoint()
+                    if not call.done.is_set():
+                        call.given_up = True
+                        call.done.set()
+                self._waited.popleft()
+            self._asked.clear()
+
+    def _due(self, due: float) -> float:
+        return min(max(due, self._answered_at + self._deadline_s), due + _LATE_S)
 
     async def drain(self) -> None:
         """Carry what is left, as far as the server takes it at once."""
@@ -161,22 +177,62 @@ class Batches:
                         answers[i] = got
         except (RedisError, OSError, TimeoutError) as failure:
             return failure
-        self._answered += 1
-        self._is_silent = False
+        self._answered_at = anyio.current_time()
         for call, got in zip(batch, answers, strict=True):
             _settle(call, got)
         return None
 
     async def _send(self, batch: Sequence[Call]) -> list[Any]:
-        pipeline: Any = self._client.pipeline(transaction=False)
         for call in batch:
             call.sent = True
+        if isinstance(self._client, Redis):
+            packed = b"".join(map(_packed, batch))
+            try:
+                return await self._exchange(self._client, packed, len(batch))
+            except (ConnectionError, OSError):  # it was closed while nothing was asked
+                return await self._exchange(self._client, packed, len(batch))
+        pipeline: Any = self._client.pipeline(transaction=False)
+        for call in batch:
             pipeline.execute_command("EVALSHA", digest(), 1, call.key, *call.arguments)
         answers: list[Any] = await pipeline.execute(raise_on_error=False)
         for got in answers:
             if isinstance(got, Exception) and not isinstance(got, ResponseError):
                 raise got
         return answers
+
+    async def _exchange(self, client: Redis, packed: bytes, number: int) -> list[Any]:
+        """Send what is *packed* and read so many answers; a pipeline does it at twice the cost."""
+        pool = client.connection_pool
+        connection = await pool.get_connection()
+        try:
+            await connection.send_packed_command([packed])
+            answers: list[Any] = []
+            for _ in range(number):
+                try:
+                    answers.append(await connection.read_response())
+                except ResponseError as error:
+                    answers.append(error)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await connection.disconnect(nowait=True)
+            raise
+        finally:
+            with anyio.CancelScope(shield=True):
+                await pool.release(connection)
+        return answers
+
+
+@cache
+def _head() -> bytes:
+    """Return what every operation begins with in the server's protocol, up to its key."""
+    return b"*7\r\n$7\r\nEVALSHA\r\n$40\r\n%b\r\n$1\r\n1\r\n" % digest().encode()
+
+
+def _packed(call: Call) -> bytes:
+    now, operation, told = call.arguments
+    key = call.key.encode()
+    start = f"\r\n${len(now)}\r\n{now}\r\n${len(operation)}\r\n{operation}\r\n${len(told)}\r\n"
+    return b"%b$%d\r\n%b%b%b\r\n" % (_head(), len(key), key, start.encode(), told)
 
 
 def _settle(call: Call, got: Any) -> None:

@@ -98,10 +98,25 @@ local function lapse(l)
   if #money > 0 then keep_row(l, 'orphan:' .. table.concat(money, ',')) end
 end
 
+local function fetch(ids)              -- many at once cost a tenth of one by one
+  for first = 1, #ids, 500 do
+    local keys, wanted = {}, {}
+    for i = first, math.min(first + 499, #ids) do
+      if leases[ids[i]] == nil then
+        wanted[#wanted + 1] = ids[i]
+        keys[#keys + 1] = POOL .. ':lease:' .. ids[i]
+      end
+    end
+    local packed = #keys > 0 and call('MGET', unpack(keys)) or {}
+    for i, id in ipairs(wanted) do leases[id] = packed[i] and cmsgpack.unpack(packed[i]) or false end
+  end
+  return ids
+end
+
 local function charged(name, after, upto)  -- what calls sent in (after, upto] hold of a window or came to
   local total = 0
   after = math.max(after, now - CHARGES_KEPT_MS)
-  for _, id in ipairs(call('ZRANGEBYSCORE', SENT, '(' .. text(after), upto)) do
+  for _, id in ipairs(fetch(call('ZRANGEBYSCORE', SENT, '(' .. text(after), upto))) do
     local l = lease(id)
     if l then total = total + tonumber(l.amounts[name] or 0) end
   end
@@ -130,7 +145,8 @@ local function read_all(l, readings)
       read(w, {remaining = reading.remaining, limit = reading.limit, reset = reading.reset, sent_at = sent_at, ended = l.ended,
                exact = reading.exact, bounded = reading.bounded,
                later = charged(w.name, sent_at, '+inf'), between = charged(w.name, w.read_at, text(sent_at)),
-               about = charged(w.name, sent_at - ABOUT_MS, text(sent_at)) - (reading.exact and tonumber(l.amounts[w.name] or 0) or 0)})
+               about = (reading.exact or reading.bounded) and charged(w.name, sent_at - ABOUT_MS, text(sent_at))
+                 - (reading.exact and tonumber(l.amounts[w.name] or 0) or 0) or 0})
     end
   end
   if #readings > 0 then call('ZREMRANGEBYSCORE', SENT, '-inf', now - CHARGES_KEPT_MS) end

@@ -35,6 +35,7 @@ from techniques.core.groups import task_group
 _CONNECT_S: Final = 1.0
 _RECONNECT_S: Final = 0.5
 _DRAIN_S: Final = 1.0
+_ANSWER_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class RedisSettings:
     urls: Sequence[str]
     cluster: bool = False
     prefix: str = "lg"
-    deadline_s: float = 0.5
+    deadline_s: float = 0.1
     most_unsent: int = 10_000
     queue: int = 1000
     queue_of_tenant: int = 250
@@ -69,11 +70,12 @@ async def redis_ledger(
         settings: Where it is.
         clock: The time in milliseconds, for tests; otherwise the server's own is used.
     """
-    client = connect(settings)
+    client = connect(settings, None)  # a batch is waited for as a whole
     ledger = RedisLedger(client, settings, clock)
     try:
         async with task_group() as group:
             group.start_soon(ledger.batches.run)
+            group.start_soon(ledger.batches.watch)
             group.start_soon(ledger.listen)
             yield ledger
             group.cancel_scope.cancel()
@@ -83,11 +85,14 @@ async def redis_ledger(
             await client.aclose()
 
 
-def connect(settings: RedisSettings) -> Redis | RedisCluster:
-    """Return a client; it connects when it is first asked for something."""
+def connect(settings: RedisSettings, answer_s: float | None = _ANSWER_S) -> Redis | RedisCluster:
+    """Return a client; it connects when it is first asked for something.
+
+    It waits for an answer no longer than *answer_s*; None leaves that to whoever asks.
+    """
     first, *others = settings.urls
     if not settings.cluster:
-        return _single(first)
+        return _single(first, answer_s)
     nodes = [parse_url(url) for url in others]
     return RedisCluster.from_url(
         first,
@@ -98,10 +103,11 @@ def connect(settings: RedisSettings) -> Redis | RedisCluster:
     )
 
 
-def _single(url: str) -> Redis:
+def _single(url: str, answer_s: float | None = _ANSWER_S) -> Redis:
     return Redis.from_url(
         url,
         decode_responses=True,
+        socket_timeout=answer_s,
         socket_connect_timeout=_CONNECT_S,
         retry=Retry(NoBackoff(), 1),
     )
@@ -192,6 +198,7 @@ class RedisLedger:
             return [forms.answer(told) for told in await self.batches.ask(calls)]
         except BaseException:  # nobody will use what may have been granted
             for (pool, entry), call in zip(entries, calls, strict=True):
+                call.given_up = True
                 if call.sent:
                     self.leave(pool, entry.id)
                     for ask in entry.asks:

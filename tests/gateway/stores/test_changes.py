@@ -7,7 +7,8 @@ import anyio
 import pytest
 from redis.asyncio import Redis
 
-from gateway.stores.changes import Changes, LocalChanges, RedisChanges
+from gateway.stores.changes import Changes, LocalChanges
+from gateway.stores.redis.changes import RedisChanges
 from tests.services.valkey import Valkey
 
 NOBODY_S = 20.0

@@ -11,14 +11,14 @@ from tests.contract.ledger_store.desk import DAY_MS, Clock, bucket, fixed, gauge
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_share_is_of_every_window_but_those_of_money() -> None:
+async def test_a_share_is_of_every_window_and_of_what_is_left_of_money() -> None:
     ledger = MemoryLedger(Clock(), share=0.4)
     await ledger.define(
         "p", [gauge("a", 1), fixed("b", 10, 1000), money("c", 100), bucket("d", 6000, level=500)]
     )
     windows = (await ledger.peek("p")).windows
     assert [window.cap for window in windows] == [1, 4, 100, 2400]
-    assert [window.level for window in windows] == [1, 4, 100, 200]
+    assert [window.level for window in windows] == [1, 4, 40, 200]
 
 
 async def test_a_share_is_of_what_answers_tell_too() -> None:
