@@ -48,11 +48,9 @@ class WindowSpec:
 
 
 class WindowReading(NamedTuple):
-    """What an answer said of a window. A window that is not there yet is made of it.
+    """What an answer said of a window; None: not said. One that is not there yet is made of it.
 
-    None: not said. A window that is made of it becomes what ``kind`` and ``period_ms`` say.
-    ``exact``: no call in flight has anything still to be deducted; ``bounded``: none has more than
-    what is held for it.
+    Calls in flight have still to be deducted nothing (``exact``), or what they hold (``bounded``).
     """
 
     name: str

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gateway.admission.purse import Purse
 from gateway.admission.queueing import Waiter, cost
-from gateway.admission.windows import NEVER, RELEASE, Purse
+from gateway.admission.windows import NEVER, RELEASE
 from gateway.stores.ledger import (
     Answer,
     Entry,

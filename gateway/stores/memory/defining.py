@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from gateway.admission.windows import Purse, Window
+from gateway.admission.purse import Purse
+from gateway.admission.windows import Window
 from gateway.stores.ledger import WindowReading, WindowSpec
 
 AnyWindow: TypeAlias = Window | Purse

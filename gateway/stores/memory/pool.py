@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from gateway.admission.purse import Purse
 from gateway.admission.queueing import Deadlines, Line
-from gateway.admission.windows import Purse, Shown
+from gateway.admission.windows import Shown
 from gateway.stores.bells import Bells
 from gateway.stores.ledger import Amounts, WindowReading
 from gateway.stores.memory.defining import AnyWindow, read_into

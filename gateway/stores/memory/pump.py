@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from gateway.admission.purse import Purse
 from gateway.admission.queueing import Lane, Order, Waiter
-from gateway.admission.windows import NEVER, RELEASE, Purse
+from gateway.admission.windows import NEVER, RELEASE
 from gateway.stores.memory.pool import Pool
 
 _FOLLOWING: Final = 8

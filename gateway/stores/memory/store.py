@@ -9,7 +9,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Final
 
-from gateway.admission.windows import Purse
+from gateway.admission.purse import Purse
 from gateway.stores.ledger import (
     Amounts,
     Answer,
