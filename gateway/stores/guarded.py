@@ -146,6 +146,8 @@ class GuardedLedger:
     async def check(self, pool: str, entry: str) -> Answer:
         """See ``LedgerStore``. Who stood in a line that is lost, stands in none."""
         if entry in self._here:
+            if self.lost and anyio.current_time() >= self._ask_at:
+                await self.peek(pool)  # else a pool in which all wait would not see it come back
             answer = await self._local.check(pool, entry)
             if self.lost or not isinstance(answer, Waiting):
                 return answer

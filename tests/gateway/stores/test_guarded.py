@@ -129,6 +129,20 @@ async def test_a_store_that_answers_late_now_and_then_is_not_lost() -> None:
     assert not store.losses
 
 
+async def test_who_waits_alone_sees_the_store_come_back() -> None:
+    store, shared = guarded()
+    shared.away = True
+    await store.define("up:a", [WINDOW])
+    await granted(store, "up:a", 100)
+    assert isinstance(await store.admit("up:a", entry("l", queue=True, requests=1)), Waiting)
+    assert isinstance(await store.check("up:a", "l"), Waiting)
+    shared.away = False
+    await anyio.sleep(1)
+
+    assert await store.check("up:a", "l") == Unknown("")
+    assert not store.lost
+
+
 async def test_it_is_asked_again_in_at_most_five_seconds() -> None:
     store, shared = guarded()
     shared.away = True
