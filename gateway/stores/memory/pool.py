@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -165,7 +165,12 @@ class Pool:
         return lease
 
     def free(self, lease: Lease) -> None:
-        """Give all of *lease* back."""
+        """Give all of *lease* back: it was never sent, and asked for again it is granted anew."""
+        if lease.sent is not None:
+            at = bisect_left(self._sent, (lease.sent, lease.id))
+            if self._sent[at : at + 1] == [(lease.sent, lease.id)]:
+                del self._sent[at]
+            lease.sent = None
         self.charge(lease, dict.fromkeys(lease.amounts, 0))
 
     def _lapse(self, lease: Lease) -> None:

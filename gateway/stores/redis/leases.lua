@@ -68,6 +68,7 @@ end
 local function free(l)
   local nothing = {}
   for name in pairs(l.amounts) do nothing[name] = '0' end
+  l.sent = nil                         -- asked for again it is granted anew
   charge(l, nothing)
 end
 

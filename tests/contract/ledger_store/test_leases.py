@@ -32,6 +32,14 @@ async def test_a_lost_call_that_was_sent_stays_charged_and_frees_its_place(desk:
     assert await desk.level("day") == pytest.approx(5000, abs=1)
 
 
+async def test_a_cancelled_lease_that_is_asked_for_again_is_held_again(desk: Desk) -> None:
+    await desk.define(money("usd", 100))
+    await desk.ask("a", dispatched=True, usd=80)
+    desk.cancel("a")
+    assert isinstance(await desk.ask("a", dispatched=True, usd=80), Granted)
+    assert await desk.level("usd") == 20
+
+
 async def test_what_is_granted_as_sent_lives_as_what_was_sent(desk: Desk) -> None:
     await desk.define(gauge("flying", 1))
     await desk.ask("a", dispatched=True, flying=1)
