@@ -199,13 +199,6 @@ def crowded(size: Size) -> Outcome:
     """Ask all replicas at once."""
     with rig(size) as playing:
         playing.run(list(range(size.replicas)))
-        bugs = [
-            line
-            for gateway in playing.gateways
-            for line in gateway.log.splitlines()
-            if "request.bug" in line or "store." in line
-        ]
-        print(*bugs[:6], sep="\n")
         return playing.settle(20)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
+from gateway.admission.left import Left
 from gateway.metering.holds import Holds
 from pricing.cost import dollars
 from pricing.usage import Usage
@@ -164,7 +165,8 @@ class Ledger:
 
     ``client_left`` is set before the client's leaving
     cancels what runs, so that the rows can tell it from other cancellations. ``answering`` is the
-    model of the last sub-call that began to answer as ``answer``. ``holds`` are its pauses.
+    model of the last sub-call that began to answer as ``answer``. ``holds`` are its pauses,
+    ``left`` is what was left when the last sub-call was let through, by what is counted.
     """
 
     meters: tuple[Meter, ...] = ()
@@ -173,6 +175,7 @@ class Ledger:
     client_left: bool = False
     answering: Answering | None = None
     holds: Holds = field(default_factory=Holds)
+    left: dict[str, Left] = field(default_factory=dict)
 
     def record(self, fact: Fact) -> None:
         """Keep *fact* and tell the meters."""

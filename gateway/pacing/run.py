@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from gateway.admission.left import tightest
 from gateway.admission.need.charge import charge
 from gateway.admission.need.traits import traits
 from gateway.admission.need.value import SubCall
@@ -175,9 +176,16 @@ class Run:
             theirs = await self._held(asking, theirs, wave)
             self._pacer.store.dispatch(asking.account.pool, (asking.lease,))
         errors.must_fit(asking, theirs)
+        self._tell_left(own, theirs)
         if isinstance(theirs, Granted) and self._standing.use == "none":
             self._asker.tag = theirs.tag
         return asking
+
+    def _tell_left(self, own: Answer, theirs: Answer) -> None:
+        """Keep what is left for the caller to be told: of its own windows, else its account's."""
+        for answer in (theirs, own):
+            if isinstance(answer, Granted):
+                self._ledger.left.update(tightest(answer.left))
 
     async def _held(self, asking: Asking, first: Waiting, wave: Wave | None) -> Answer:
         """Wait in line until *asking*, or the wave that it is in, is let through."""

@@ -223,23 +223,27 @@ class GuardedLedger:
         self, shared: Callable[[], Awaitable[T]], here: Callable[[], Awaitable[T]]
     ) -> T:
         if not self.lost or anyio.current_time() >= self._ask_at:
+            missed = StoreLost("")
             for _ in range(1 if self.lost else _TRIES):
                 try:
                     answer = await shared()
-                except StoreLost:
+                except StoreLost as lost:
+                    missed = lost
                     continue
                 self._note_answer()
                 return answer
-            self._note_loss()
+            self._note_loss(missed)
         return await here()
 
-    def _note_loss(self) -> None:
+    def _note_loss(self, lost: StoreLost) -> None:
         if not self.lost:
             self.lost, self.losses = True, self.losses + 1
             self._pause_s = _FIRST_S
             self._local = self._alone()
             self._policy.told("lost")
-            _log.warning("store.lost", budgets=self._policy.budgets, windows=self._policy.windows)
+            why = str(lost.__cause__ or lost)
+            policy = self._policy
+            _log.warning("store.lost", why=why, budgets=policy.budgets, windows=policy.windows)
         else:
             self._pause_s = min(2 * self._pause_s, _LONGEST_S)
         self._ask_at = anyio.current_time() + self._pause_s

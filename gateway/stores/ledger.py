@@ -1,8 +1,6 @@
 """The ledger of windows that replicas share: what it keeps, and what can be asked of it.
 
-Times are milliseconds, durations unless said otherwise; amounts are in the window's own unit
-(requests, tokens, calls in flight, picodollars).
-
+Times are milliseconds; amounts are in the window's own unit (requests, tokens, picodollars).
 What is made for each call is a named tuple: that takes a fifth of the time to make.
 """
 
@@ -13,6 +11,8 @@ from dataclasses import dataclass
 from math import isfinite
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
+
+from gateway.admission.left import Left
 
 Kind: TypeAlias = Literal["bucket", "fixed", "gauge", "never"]
 """How a window comes back: continuously, at its boundary, on release, or not at all (money)."""
@@ -109,18 +109,18 @@ class Entry(NamedTuple):
 
 
 class Granted(NamedTuple):
-    """All of it is held. For ``tag`` see ``Place``."""
+    """All is held; ``left`` is of the windows of rates it is held in. For ``tag`` see ``Place``."""
 
     tag: float = 0.0
+    left: tuple[Left, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """It has to wait.
+    """It waits.
 
     Attributes:
-        eta_ms: Until it can probably go, by the windows and by who is before it; None: until
-            something is released.
+        eta_ms: Until it can probably go, by windows and who is before it; None: until a release.
         position: How many are before it.
         binding: The window that it waits for.
         tag: See ``Place``.
@@ -142,7 +142,7 @@ class Never:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A window is not defined here: after a start, or a store that lost what it had."""
+    """A window is not defined here: after a start, or where all was lost."""
 
     window: str
 
@@ -223,8 +223,7 @@ class StoreLost(Exception):
 class LedgerStore(Protocol):
     """The ledger. Every operation is atomic over one pool.
 
-    Waited operations raise ``StoreLost``. Those that return None wait for nothing: they are
-    carried out soon and in order, and may be repeated.
+    Waited operations raise ``StoreLost``. Those that return None are carried out soon and in order.
     """
 
     async def define(self, pool: str, windows: Sequence[WindowSpec]) -> None:

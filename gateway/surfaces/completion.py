@@ -59,8 +59,9 @@ class CompletionEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        visit = Visit(token_hex(16), self._id_header, headers_of(scope), Ledger(self._front.meters))
-        visit.ledger.record(RequestBegun(self._dialect.name))
+        ledger, name = Ledger(self._front.meters), self._dialect.name
+        visit = Visit(token_hex(16), name, self._id_header, headers_of(scope), ledger)
+        ledger.record(RequestBegun(name))
         try:
             self._front.gate.enter()
         except GatewayError as error:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from gateway.clock import utc_now
 from gateway.metering.holds import Holds
 from gateway.metering.ledger import Ledger
 from gateway.policy import wishes as wishing
+from gateway.surfaces.limits import chat_limits, message_limits
 from gateway.surfaces.visit import Visit
 from gateway.wire.dialect import Summary
 from gateway.wire.respond import Headers
@@ -38,9 +40,17 @@ def head_of(visit: Visit) -> Headers:
             if cost := ledger.cost_usd():
                 headers.append((b"x-lockgate-cost-usd", cost.encode()))
     headers += _paused(ledger.holds)
+    if ledger.left:
+        headers += _limits(visit)
     if ledger.warnings:
         headers.append((b"x-lockgate-warnings", _one_line("; ".join(_warnings(ledger)))))
     return headers
+
+
+def _limits(visit: Visit) -> Headers:
+    if visit.dialect == "anthropic":
+        return message_limits(visit.ledger.left, utc_now())
+    return chat_limits(visit.ledger.left)
 
 
 def _paused(holds: Holds) -> Headers:

@@ -18,6 +18,7 @@ class Visit:
     """One request, as far as it has come."""
 
     request_id: str
+    dialect: str
     id_header: bytes
     headers: Mapping[str, str]
     ledger: Ledger

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gateway.admission.left import Left
 from gateway.admission.purse import Purse
 from gateway.admission.queueing import Waiter, cost
 from gateway.admission.windows import NEVER, RELEASE
@@ -19,7 +20,7 @@ from gateway.stores.ledger import (
     Unknown,
     Waiting,
 )
-from gateway.stores.memory.pool import UNSEEN_MS, Pool
+from gateway.stores.memory.pool import UNSEEN_MS, Lease, Pool
 from gateway.stores.memory.pump import ABSENT, Head, Verdict, judge, pump, standing
 
 
@@ -35,7 +36,7 @@ def admit(pool: Pool, entry: Entry, limits: QueueLimits, *, dispatched: bool) ->
     """Grant *entry*, or let it wait."""
     lease = pool.lease(entry.id)
     if lease is not None and not (lease.ended and lease.sent is None):
-        return Granted(lease.tag)
+        return granted(pool, lease)
     if entry.id in pool.line.entries:
         return check(pool, entry.id)
     needs = entry.asks[0].needs if len(entry.asks) == 1 else _together(entry)
@@ -49,13 +50,38 @@ def admit(pool: Pool, entry: Entry, limits: QueueLimits, *, dispatched: bool) ->
     asks = tuple((ask.lease, ask.needs) for ask in entry.asks)
     if verdict.wait == 0 and not pool.line.entries:
         pool.grant(asks, tag, dispatched=dispatched)
-        return Granted(tag)
+        return _now_granted(pool, entry.id)
     since = pool.now - place.since_ms
     waiter = Waiter(
         entry.id, asks, needs, lane, place.tenant, place.priority, since, tag, tag - steps
     )
     full = _full(pool, place, limits)
     return full or _enter(pool, waiter, place, dispatched=dispatched)
+
+
+def granted(pool: Pool, first: Lease) -> Granted:
+    """Return the answer to who holds *first*, and what was granted with it."""
+    leases = filter(None, map(pool.lease, first.entry))
+    names = sorted({name for lease in leases for name in lease.amounts})
+    left = (_left(pool, name) for name in names)
+    return Granted(first.tag, tuple(filter(None, left)))
+
+
+def _now_granted(pool: Pool, name: str) -> Granted:
+    lease = pool.lease(name)
+    assert lease is not None
+    return granted(pool, lease)
+
+
+def _left(pool: Pool, name: str) -> Left | None:
+    window = pool.window(name)
+    if window is None or isinstance(window, Purse) or window.kind == "gauge":
+        return None
+    if window.kind == "bucket":
+        full = max(0.0, window.cap - window.level) / max(window.flow, 1e-12)
+    else:
+        full = max(0.0, window.ends - pool.now)
+    return Left(name, math.floor(window.cap), max(0, math.floor(window.level)), math.ceil(full))
 
 
 def _together(entry: Entry) -> dict[str, int]:
@@ -99,7 +125,7 @@ def _enter(pool: Pool, waiter: Waiter, place: Place, *, dispatched: bool) -> Ans
     line.enter(waiter, pool.now, fresh=place.tag is None and place.queue)
     heads = pump(pool, waiter.id, dispatched=dispatched)
     if waiter.id not in line.entries:
-        return Granted(waiter.tag)
+        return _now_granted(pool, waiter.id)
     answer = _waiting(pool, waiter, heads)
     if place.queue:
         line.seen.set(waiter.id, pool.now + UNSEEN_MS)
@@ -119,7 +145,7 @@ def check(pool: Pool, entry: str) -> Answer:
     heads = pump(pool, entry)
     lease = pool.lease(entry)
     if lease is not None and not lease.ended:
-        return Granted(lease.tag)
+        return granted(pool, lease)
     waiter = pool.line.entries.get(entry)
     if waiter is None:
         return Unknown("")

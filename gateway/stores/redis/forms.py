@@ -5,9 +5,10 @@ Amounts travel as text: the script's numbers are too coarse for money.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from gateway.admission.left import Left
 from gateway.stores.ledger import (
     Amounts,
     Answer,
@@ -100,8 +101,8 @@ def readings(of: Sequence[WindowReading]) -> list[dict[str, Any]]:
 def answer(told: Sequence[str]) -> Answer:
     """Read the script's answer about an entry."""
     match told:
-        case ["granted", tag]:
-            return Granted(float(tag))
+        case ["granted", tag, *left]:
+            return Granted(float(tag), tuple(_left(left)))
         case ["waiting", eta, position, binding, tag]:
             return Waiting(int(eta) if eta else None, int(position), binding, float(tag))
         case ["never", binding, left]:
@@ -112,6 +113,12 @@ def answer(told: Sequence[str]) -> Answer:
             return Unknown(window)
         case _:
             raise ValueError(f"not an answer of the ledger: {told!r}")
+
+
+def _left(told: Sequence[str]) -> Iterator[Left]:
+    for at in range(0, len(told), 4):
+        cap, left, full_ms = (int(float(number)) for number in told[at + 1 : at + 4])
+        yield Left(told[at], cap, left, full_ms)
 
 
 def pool_state(told: Sequence[Any]) -> PoolState:

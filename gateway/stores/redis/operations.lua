@@ -43,6 +43,29 @@ function operations.define(asked)
   end
 end
 
+local function left_of(w)
+  local full = w.kind == 'bucket' and math.max(0, w.cap - w.level) / math.max(flow(w), 1e-12) or math.max(0, w.ends - now)
+  return text(math.floor(w.cap)), text(math.max(0, math.floor(w.level))), text(math.ceil(full))
+end
+local function granted(first)          -- what is left of the windows of rates that it holds something of
+  local told, names, seen = {'granted', text(first.tag)}, {}, {}
+  for _, id in ipairs(first.entry) do
+    local l = lease(id)
+    for name in pairs(l and l.amounts or {}) do
+      if not seen[name] then seen[name] = true; names[#names + 1] = name end
+    end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local w = load(name)
+    if w and (w.kind == 'bucket' or w.kind == 'fixed') then
+      local n = #told
+      told[n + 1], told[n + 2], told[n + 3], told[n + 4] = name, left_of(w)
+    end
+  end
+  return told
+end
+
 local function impossible(name)
   local w = load(name)
   if not w then return {'unknown', name} end
@@ -67,14 +90,14 @@ local function queue(asked, tag, start)       -- and see whether it goes at once
              channel = asked.channel, ring = asked.ring}
   enter(e, asked.queue and not asked.tag)
   local heads = pump(e.id, asked.dispatched)
-  if call('EXISTS', POOL .. ':entry:' .. e.id) == 0 then return {'granted', text(tag)} end
+  if call('EXISTS', POOL .. ':entry:' .. e.id) == 0 then return granted(lease(e.id)) end
   local answer = standing(e, heads)
   if asked.queue then put('ZADD', SEEN, now + UNSEEN_MS, e.id) else remove(e) end
   return answer
 end
 function operations.admit(asked)
   local l = lease(asked.id)
-  if l and (l.sent or not l.ended) then return {'granted', text(l.tag)} end
+  if l and (l.sent or not l.ended) then return granted(l) end
   if queued > 0 and entry(asked.id) then return operations.check(asked) end
   local q, binding = judge(asked.names, asked.needs)
   if q == NEVER or q == ABSENT then return impossible(binding) end
@@ -82,14 +105,14 @@ function operations.admit(asked)
   local tag = asked.tag or next_tag(asked.tenant, steps)
   if q == 0 and queued == 0 then
     grant(asked.asks, tag, asked.dispatched)
-    return {'granted', text(tag)}
+    return granted(lease(asked.id))
   end
   return full(asked) or queue(asked, tag, tag - steps)
 end
 function operations.check(asked)
   local heads = pump(asked.id)
   local l = lease(asked.id)
-  if l and not l.ended then return {'granted', text(l.tag)} end
+  if l and not l.ended then return granted(l) end
   local e = entry(asked.id)
   if not e then return {'unknown', ''} end
   put('ZADD', SEEN, now + UNSEEN_MS, e.id)

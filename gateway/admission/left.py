@@ -1,0 +1,31 @@
+"""What is left of the windows that a call was let through by, as its caller may be told. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A window of a rate after a grant: its size, what is left, and in how many ms it is full."""
+
+    name: str
+    cap: int
+    left: int
+    full_ms: int
+
+    @property
+    def dimension(self) -> str:
+        """What it counts."""
+        return self.name.rsplit(":", 2)[-2]
+
+
+def tightest(windows: Iterable[Left]) -> dict[str, Left]:
+    """Return for each dimension the window of which the smallest part is left."""
+    found: dict[str, Left] = {}
+    for window in windows:
+        known = found.get(window.dimension)
+        if known is None or window.left * known.cap < known.left * window.cap:
+            found[window.dimension] = window
+    return found
