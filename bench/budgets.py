@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import random
 import sqlite3
+import sys
 import tempfile
 import threading
 import time
@@ -254,7 +255,8 @@ def main() -> None:
     for name, play in (("all at once", crowded), ("one replica killed", killed)):
         outcome = play(size)
         lines.append(told(name, size, outcome))
-        print(lines[-1], f"({time.monotonic() - began:.0f} s)", flush=True)
+        sys.stdout.write(f"{lines[-1]} ({time.monotonic() - began:.0f} s)\n")
+        sys.stdout.flush()
         outcome.check()
     if given.write:
         _write("\n".join(lines))

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import count
 
 import anthropic
@@ -15,13 +16,15 @@ import pytest
 from techniques.core.json import Json
 from tests.conformance.stage import CHAT, MESSAGES, chat, messages, summed, within
 from tests.fakes.client import Exchange, dial, request
-from tests.fakes.gateway import KEYS, Gateway, settings
+from tests.fakes.gateway import KEYS, Gateway, hashed, settings
 from tests.fakes.script import Answer, completion, dumps, error, told
 from tests.fakes.upstream import Asked, ScriptedUpstream, dead_port
 
 SAID: list[Json] = [{"role": "user", "content": "hello"}]
 MINUTES_S = {"short": 2.0, "long": 100.0, "fast": 0.5}
+LIMITED_KEY = "lk-limited-4e1b"
 STREAM: dict[str, Json] = {"stream": True}
+BODIES = {CHAT: chat, MESSAGES: messages}
 AT_ONCE = 1.0
 """Within what an answer comes that does not wait for the window, on a busy machine."""
 
@@ -38,6 +41,7 @@ def _changes(port: int, **pacing: Json) -> dict[str, Json]:
                 "limits": {"rpm": 1, "minute_s": minute_s},
             }
     providers["shared"] = {**providers["short0"], "limits": {"rpm": 40, "minute_s": 4.0}}
+    providers["narrow"] = {**providers["short0"], "limits": {"rpm": 3, "minute_s": 1.0}}
     providers["timed"] = {**providers["short0"], "limits": {}}
     models: list[Json] = [{"name": f"m-{name}", "provider": name} for name in providers]
     return {
@@ -45,6 +49,7 @@ def _changes(port: int, **pacing: Json) -> dict[str, Json]:
         "upstream": {"retries": 0},
         "providers": providers,
         "models": models,
+        "keys": [{"name": "limited", "hash": hashed(LIMITED_KEY), "rpm": 600, "tpm": 100_000}],
     }
 
 
@@ -78,7 +83,7 @@ class Paced:
         return Exchange(self.gateway.port, self.raw(model, path, key=key, **fields))
 
     def raw(self, model: str, path: str = CHAT, *, key: str = "k1", **fields: Json) -> bytes:
-        body = {CHAT: chat, MESSAGES: messages}[path](model=model, **fields)
+        body = BODIES[path](model=model, **fields)
         return request(path, dumps(body), {"authorization": f"Bearer {KEYS[key]}"})
 
     def post(self, model: str, *, key: str = "k1", **fields: Json) -> Json:
@@ -269,6 +274,49 @@ def test_what_could_not_end_in_time_is_not_begun(paced: Paced) -> None:
     assert paced.upstream.asked == []
 
 
+def test_a_key_with_limits_is_told_of_its_own(paced: Paced) -> None:
+    paced.upstream.plays(completion("one"), completion("two"))
+    headers = {"authorization": f"Bearer {LIMITED_KEY}"}
+    asked = {path: dumps(body(model="m-shared")) for path, body in BODIES.items()}
+
+    said, other = (
+        Exchange(paced.gateway.port, request(path, body, headers)).whole().headers
+        for path, body in asked.items()
+    )
+
+    assert said["x-ratelimit-limit-requests"] == "600"
+    assert said["x-ratelimit-remaining-requests"] in {"598", "599"}
+    assert said["x-ratelimit-limit-tokens"] == "100000"
+    assert 90_000 < int(said["x-ratelimit-remaining-tokens"]) < 100_000
+    assert other["anthropic-ratelimit-requests-limit"] == "600"
+    assert other["anthropic-ratelimit-tokens-limit"] == "100000"
+    reset = datetime.fromisoformat(other["anthropic-ratelimit-tokens-reset"])
+    assert 0 <= (reset - datetime.now(UTC)).total_seconds() < 10
+    assert not [name for name in other if name.startswith("x-ratelimit")]
+
+
+def test_a_client_that_paces_itself_by_our_headers_is_never_refused(paced: Paced) -> None:
+    paced.upstream.chooses(lambda _asked: completion("ok"))
+    statuses: list[int] = []
+    began = time.monotonic()
+    for _ in range(12):
+        asked = chat(model="m-narrow")
+        headers = {"authorization": f"Bearer {KEYS['k1']}", "x-lockgate-max-wait-ms": "0"}
+        answer = Exchange(paced.gateway.port, request(CHAT, dumps(asked), headers)).whole()
+        statuses.append(answer.status)
+        if answer.headers["x-ratelimit-remaining-requests"] == "0":
+            time.sleep(_seconds(answer.headers["x-ratelimit-reset-requests"]))
+
+    assert statuses == [200] * 12
+    assert time.monotonic() - began > 2  # it did have to wait
+
+
+def _seconds(duration: str) -> float:
+    if duration.endswith("ms"):
+        return float(duration.removesuffix("ms")) / 1000
+    return float(duration.removesuffix("s"))
+
+
 def test_a_key_that_asks_for_little_is_not_crowded_out(paced: Paced) -> None:
     time.sleep(1)
     paced.upstream.chooses(lambda _asked: completion("ok"))
@@ -277,16 +325,21 @@ def test_a_key_that_asks_for_little_is_not_crowded_out(paced: Paced) -> None:
     def ask(key: str) -> None:
         paced.post("m-shared", key=key, messages=[{"role": "user", "content": words[key]}])
 
-    keys = [*["k1"] * 80, *["k2"] * 8]
-    threads = [threading.Thread(target=ask, args=(key,)) for key in keys]
-    for thread in threads:
+    first, second = (
+        [threading.Thread(target=ask, args=(key,)) for _ in range(number)]
+        for key, number in (("k1", 80), ("k2", 8))
+    )
+    for thread in first:
         thread.start()
-    for thread in threads:
+    assert within(10, lambda: len(paced.upstream.asked) >= 40)  # from here on they wait
+    for thread in second:
+        thread.start()
+    for thread in (*first, *second):
         thread.join(30)
 
     order = [_content(asked) for asked in paced.upstream.asked]
-    last = max(place for place, word in enumerate(order) if word == "few")
-    waited = order[40 : last + 1]  # the first forty found a full window and did not wait
+    places = [place for place, word in enumerate(order) if word == "few"]
+    waited = order[places[0] : places[-1] + 1]
     few, many = waited.count("few"), waited.count("many")
     assert len(order) == 88
     assert (few + many) ** 2 / (2 * (few**2 + many**2)) >= 0.95  # Jain's index of fairness
@@ -299,16 +352,18 @@ def _content(asked: Asked) -> str:
 def test_pacing_is_told_in_metrics_and_no_client_names_a_label(paced: Paced) -> None:
     model = paced.used_up("fast")
     paced.upstream.plays(completion("held"))
-    assert paced.post(model, user="label-of-a-client").status == 200
     labels = {"model": model, "provider": model.removeprefix("m-")}
+    counters = ("pauses_total", "resumes_total", "429_avoided_total")
+    before = [paced.total(f"lockgate_{name}", **labels) for name in counters]
+    assert paced.post(model, user="label-of-a-client").status == 200
 
     def looked() -> bool:
         page = paced.page()
         return summed(page, "lockgate_window_remaining_ratio", provider=labels["provider"]) > 0
 
-    assert paced.total("lockgate_pauses_total", reason="requests", outcome="resumed", **labels) == 1
-    assert paced.total("lockgate_resumes_total", **labels) == 1
-    assert paced.total("lockgate_429_avoided_total", **labels) == 1
+    after = [paced.total(f"lockgate_{name}", **labels) for name in counters]
+    assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, 1]
+    assert paced.total("lockgate_pauses_total", reason="requests", outcome="resumed", **labels) >= 1
     assert within(8, looked)
     page = "\n".join(paced.page())
     for name in (

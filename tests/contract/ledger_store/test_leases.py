@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gateway.admission.left import Left
 from gateway.stores.ledger import Granted, Unknown, Waiting
-from tests.contract.ledger_store.desk import Desk, bucket, gauge, money
+from tests.contract.ledger_store.desk import Desk, bucket, fixed, gauge, money
 
 pytestmark = pytest.mark.anyio
 
@@ -30,6 +31,16 @@ async def test_a_lost_call_that_was_sent_stays_charged_and_frees_its_place(desk:
     desk.clock.pass_(1)
     assert await desk.level("flying") == 1
     assert await desk.level("day") == pytest.approx(5000, abs=1)
+
+
+async def test_a_grant_tells_what_is_left_of_rates(desk: Desk) -> None:
+    await desk.define(bucket("m:tok:60", 60), fixed("m:day:1", 10, 500), gauge("m:at:0", 3))
+    await desk.define(money("m:usd:x", 9))
+    needs = {"m:tok:60": 30, "m:day:1": 4, "m:at:0": 1, "m:usd:x": 2}
+    answer = await desk.ask("a", **needs)
+    assert isinstance(answer, Granted)
+    assert answer.left == (Left("m:day:1", 10, 6, 500), Left("m:tok:60", 60, 30, 30_000))
+    assert await desk.check("a") == answer
 
 
 async def test_a_cancelled_lease_that_is_asked_for_again_is_held_again(desk: Desk) -> None:
