@@ -67,6 +67,7 @@ class Batches:
         self._answered_at = 0.0
         self._waited: deque[tuple[float, Call]] = deque()
         self._asked = asyncio.Event()
+        self._connection: Any = None
         self.dropped = 0
 
     def push(self, call: Call) -> None:
@@ -202,8 +203,9 @@ class Batches:
 
     async def _exchange(self, client: Redis, packed: bytes, number: int) -> list[Any]:
         """Send what is *packed* and read so many answers; a pipeline does it at twice the cost."""
-        pool = client.connection_pool
-        connection = await pool.get_connection()
+        connection = self._connection
+        if connection is None:  # it is kept: to have it looked after costs as much as to ask
+            connection = self._connection = await client.connection_pool.get_connection()
         try:
             await connection.send_packed_command([packed])
             answers: list[Any] = []
@@ -213,12 +215,11 @@ class Batches:
                 except ResponseError as error:
                     answers.append(error)
         except BaseException:
+            self._connection = None
             with anyio.CancelScope(shield=True):
                 await connection.disconnect(nowait=True)
+                await client.connection_pool.release(connection)
             raise
-        finally:
-            with anyio.CancelScope(shield=True):
-                await pool.release(connection)
         return answers
 
 
