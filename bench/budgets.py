@@ -11,7 +11,6 @@ that the rows of the database come to what was charged, those of the killed repl
 from __future__ import annotations
 
 import argparse
-import random
 import sqlite3
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Final
 
 from redis import Redis
@@ -138,8 +138,8 @@ class Rig:
     def _read(self) -> None:
         with closing(sqlite3.connect(self.file)) as database:
             (found,) = database.execute(
-                "SELECT COUNT(*), COALESCE(SUM(cost), 0), COUNT(*) FILTER (WHERE outcome = 'ambiguous')"
-                " FROM ledger"
+                "SELECT COUNT(*), COALESCE(SUM(cost), 0),"
+                " COUNT(*) FILTER (WHERE outcome = 'ambiguous') FROM ledger"
             )
         self.outcome.rows, self.outcome.booked, self.outcome.ambiguous = found
 
@@ -158,7 +158,7 @@ class Rig:
             self.outcome.statuses[f"{answer.status}{code}"] += 1
 
 
-def _answering(dice: random.Random) -> Answer:
+def _answering(dice: Random) -> Answer:
     answer = completion("42", used=counts(20, dice.randint(10, OUTPUT)))
     return answer.later(dice.uniform(0.1, 0.6))
 
@@ -170,7 +170,7 @@ def rig(size: Size) -> Iterator[Rig]:
         server = stack.enter_context(Valkey())
         upstream = stack.enter_context(ScriptedUpstream())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="budgets-")))
-        dice = random.Random(7)
+        dice = Random(7)
 
         def choose(_asked: Asked) -> Answer:
             return _answering(dice)
@@ -237,9 +237,18 @@ def told(name: str, size: Size, outcome: Outcome) -> str:
     return "| " + " | ".join(shown) + " |"
 
 
-HEAD: Final = """\
-| | requests x replicas x calls | budget, $ | most ever settled, $ | rows, $ | answers | calls / rows | rows of lost calls | held at the end, $ |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+_COLUMNS: Final = (
+    "",
+    "requests x replicas x calls",
+    "budget, $",
+    "most ever settled, $",
+    "rows, $",
+    "answers",
+    "calls / rows",
+    "rows of lost calls",
+    "held at the end, $",
+)
+HEAD: Final = f"| {' | '.join(_COLUMNS)} |\n{'| --- ' * len(_COLUMNS)}|"
 
 
 def main() -> None:
