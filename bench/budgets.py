@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
+from random import Random  # noqa: TID251 - seeded below
 from typing import Final
 
 from redis import Redis

@@ -80,6 +80,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("The provider refused the gateway's own key", _upstream("authentication", 401)),
     ("The gateway is stopping", Unavailable("")),
     ("The store of limits and budgets is lost", Unavailable("", code="store_lost")),
+    ("... or the database, and what a budget has spent", Unavailable("", code="database_lost")),
     ("A bug in the gateway", GatewayError("", code="internal_error")),
 )
 

@@ -134,7 +134,7 @@ async def test_who_waits_alone_sees_the_store_come_back() -> None:
     shared.away = True
     await store.define("up:a", [WINDOW])
     await granted(store, "up:a", 100)
-    assert isinstance(await store.admit("up:a", entry("l", queue=True, requests=1)), Waiting)
+    assert isinstance(await store.admit("up:a", entry("l", queue=True, requests=9)), Waiting)
     assert isinstance(await store.check("up:a", "l"), Waiting)
     shared.away = False
     await anyio.sleep(1)
