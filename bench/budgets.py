@@ -237,7 +237,7 @@ def told(name: str, size: Size, outcome: Outcome) -> str:
     return "| " + " | ".join(shown) + " |"
 
 
-_COLUMNS: Final = (
+COLUMNS: Final = (
     "",
     "requests x replicas x calls",
     "budget, $",
@@ -248,7 +248,7 @@ _COLUMNS: Final = (
     "rows of lost calls",
     "held at the end, $",
 )
-HEAD: Final = f"| {' | '.join(_COLUMNS)} |\n{'| --- ' * len(_COLUMNS)}|"
+HEAD: Final = f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}"
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from redis.exceptions import ConnectionError, NoScriptError, RedisError, Respons
 from gateway.stores.ledger import StoreLost
 from gateway.stores.redis.script import digest, source
 
-_BATCH: Final = 64
+_BATCH: Final = 32
 _BATCH_S: Final = 1.0
 _LATE_S: Final = 1.0
 """How much longer than its deadline a call waits at most while the server answers others."""

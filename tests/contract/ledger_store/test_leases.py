@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.admission.left import Left
-from gateway.stores.ledger import Ask, Entry, Granted, Unknown, Waiting
+from gateway.stores.ledger import Granted, Unknown, Waiting
 from tests.contract.ledger_store.desk import Desk, bucket, fixed, gauge, money
 
 pytestmark = pytest.mark.anyio
@@ -34,12 +34,10 @@ async def test_a_lost_call_that_was_sent_stays_charged_and_frees_its_place(desk:
 
 
 async def test_a_grant_tells_what_is_left_of_rates(desk: Desk) -> None:
-    await desk.define(bucket("m:tok:60", 60), fixed("m:day:1", 10, 500), gauge("m:at:0", 3))
-    await desk.define(money("m:usd:x", 9))
-    needs = {"m:tok:60": 30, "m:day:1": 4, "m:at:0": 1, "m:usd:x": 2}
-    answer = await desk.ledger.admit(desk.pool, Entry((Ask("a", needs),)))
+    await desk.define(bucket("tok", 60), fixed("day", 10, 500), gauge("at", 3), money("usd", 9))
+    answer = await desk.ask("a", tok=30, day=4, at=1, usd=2)
     assert isinstance(answer, Granted)
-    assert answer.left == (Left("m:day:1", 10, 6, 500), Left("m:tok:60", 60, 30, 30_000))
+    assert answer.left == (Left("day", 10, 6, 500), Left("tok", 60, 30, 30_000))
     assert await desk.check("a") == answer
 
 
