@@ -1,7 +1,7 @@
 """The ledger of windows that replicas share: what it keeps, and what can be asked of it.
 
 Times are milliseconds; amounts are in the window's own unit (requests, tokens, picodollars).
-What is made for each call is a named tuple: that takes a fifth of the time to make.
+What is made for each call is a named tuple, which is cheap to make.
 """
 
 from __future__ import annotations

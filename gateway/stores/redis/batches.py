@@ -202,9 +202,9 @@ class Batches:
         return answers
 
     async def _exchange(self, client: Redis, packed: bytes, number: int) -> list[Any]:
-        """Send what is *packed* and read so many answers; a pipeline does it at twice the cost."""
+        """Send what is *packed* and read so many answers, without what a pipeline does beside."""
         connection = self._connection
-        if connection is None:  # it is kept: to have it looked after costs as much as to ask
+        if connection is None:  # it is kept from one batch to the next
             connection = self._connection = await client.connection_pool.get_connection()
         try:
             await connection.send_packed_command([packed])

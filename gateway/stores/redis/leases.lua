@@ -99,7 +99,7 @@ local function lapse(l)
   if #money > 0 then keep_row(l, 'orphan:' .. table.concat(money, ',')) end
 end
 
-local function fetch(ids)              -- many at once cost a tenth of one by one
+local function fetch(ids)              -- reads those that were not read yet, many at once
   for first = 1, #ids, 500 do
     local keys, wanted = {}, {}
     for i = first, math.min(first + 499, #ids) do
