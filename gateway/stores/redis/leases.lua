@@ -1,5 +1,5 @@
 -- Leases: what is held, and for a while what it came to.
-local GRANTED_MS, DISPATCHED_MS, CHARGES_KEPT_MS, ABOUT_MS = 15000, 60000, 120000, 500
+local GRANTED_MS, DISPATCHED_MS, CHARGES_KEPT_MS, MONEY_KEPT_MS, ABOUT_MS = 15000, 60000, 120000, 600000, 500
 local TIDIED = 64
 local EXPIRES, SENT = POOL .. ':expires', POOL .. ':sent'
 local leases = {}                      -- read in this run, by id; false: not there
@@ -56,14 +56,14 @@ local function charge(l, charges)
     l.amounts[name] = new
   end
   if not l.ended then
-    l.ended, l.forget = true, now + (money and DAY or CHARGES_KEPT_MS)
+    l.ended, l.forget = true, now + (money and MONEY_KEPT_MS or CHARGES_KEPT_MS)
     call('ZREM', EXPIRES, l.id)
     if not l.sent then call('ZREM', SENT, l.id) end
   end
   keep(l)
 end
 local function stranger(id)            -- the store was lost between: there is nothing but what is charged now
-  return {id = id, amounts = {}, entry = {}, tag = 0, granted = now, ended = true, forget = now + DAY}
+  return {id = id, amounts = {}, entry = {}, tag = 0, granted = now, ended = true, forget = now + MONEY_KEPT_MS}
 end
 local function free(l)
   local nothing = {}
