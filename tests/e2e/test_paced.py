@@ -45,7 +45,7 @@ def _changes(port: int, **pacing: Json) -> dict[str, Json]:
     providers["timed"] = {**providers["short0"], "limits": {}}
     models: list[Json] = [{"name": f"m-{name}", "provider": name} for name in providers]
     return {
-        "pacing": {"patience": {"stream_s": 20, "json_s": 20}, **pacing},
+        "pacing": {"mode": "on", "patience": {"stream_s": 20, "json_s": 20}, **pacing},
         "upstream": {"retries": 0},
         "providers": providers,
         "models": models,
