@@ -77,11 +77,12 @@ class Run:
         except BaseException:
             self._uncount(asking)
             raise
-        try:
-            asking = await self._let_through(asking, moves=moves)
-        except BaseException:
-            self._withdraw(asking)
-            raise
+        if asking.needs or asking.own or not self._asker.taken:
+            try:
+                asking = await self._let_through(asking, moves=moves)
+            except BaseException:
+                self._withdraw(asking)
+                raise
         return self._pacer.lease(asking, self._ledger, self._standing.whose)
 
     async def order(self, models: Sequence[Model], request: Request) -> Sequence[int]:
