@@ -118,7 +118,9 @@ def must_fit(asking: Asking, answer: Answer) -> None:
             )
         case QueueFull():
             whose = "Too many calls of this key" if answer.tenant else "Too many calls"
-            raise HeldBack(f"{whose} wait for {asking.account.name}.", code="queue_full")
+            raise HeldBack(
+                f"{whose} wait for {asking.account.name}.", code="queue_full", retry_after=1.0
+            )
         case _:
             raise store_lost()
 

@@ -205,15 +205,20 @@ class Lease:
         return readings
 
     def _charged(self, row: CallFinished) -> Amounts:
-        """Return what the windows of the account are charged with."""
+        """Return what the windows of the account are charged with.
+
+        What a caller allowed counts as far as it was held: no window lets more of it in.
+        """
         asking = self.asking
-        account = asking.account
-        if not asking.needs or asking.call is None:
+        account, traits = asking.account, None if asking.call is None else asking.call.traits
+        if not asking.needs or traits is None:
             return NONE
-        used = charged(account.rule_after, row.usage, asking.call.traits)
+        rule = account.rule_after
+        amounts = account.needs(asking.model, charged(rule, row.usage, traits))
+        used = account.needs(asking.model, charged("actual", row.usage, traits))
         return {
-            name: amount
-            for name, amount in account.needs(asking.model, used).items()
+            name: min(amount, max(asking.needs[name], used[name]))
+            for name, amount in amounts.items()
             if name in asking.needs
         }
 

@@ -30,11 +30,13 @@ from gateway.stores.ledger import (
     Unknown,
     Waiting,
 )
-from gateway.upstream.account import is_probe
+from gateway.upstream.account import Account, is_probe
 from techniques.core.request import Request
 
 _LOOK_S: Final = 1.0
 """After which a waiting call looks for itself, should nobody have told it."""
+_LOOK_AT_MONEY_S: Final = 0.05
+"""The same for money that calls under way hold: nobody is told when they have ended."""
 _SURELY_ONE_TOKEN: Final = 6
 """Bytes of text that are a token at least."""
 
@@ -140,7 +142,7 @@ class Run:
             target.name,
             call,
             need,
-            account.fitted(needs, call.traits.text_bytes // _SURELY_ONE_TOKEN),
+            account.fitted(needs, _surely(account, call)),
             purse.pool,
             own,
         )
@@ -236,7 +238,8 @@ class Run:
             raise errors.given_back(asking, answer, found)
         reason = answer.binding.split(":")[-2]
         self._ledger.holds.hold(asking.lease, answer.eta_ms, answer.position, reason)
-        wait_s = min(_LOOK_S if eta_s is None else eta_s, _LOOK_S, found.longest_s)
+        look_s = _LOOK_AT_MONEY_S if reason == "usd" else _LOOK_S
+        wait_s = min(look_s if eta_s is None else eta_s, look_s, found.longest_s)
         await self._pacer.store.wait(asking.account.pool, line, wait_s)
 
     def _note(self, asking: Asking, answer: Waiting, seconds: float, outcome: str) -> None:
@@ -257,3 +260,9 @@ class Run:
         """Have another sub-call take what the request takes, if it is *asking* that did."""
         if not asking.own.keys().isdisjoint(self._purse.with_call):
             self._counted = False
+
+
+def _surely(account: Account, call: SubCall) -> int:
+    """Return how many tokens *call* is taken to be at least, whatever it then uses."""
+    stated = call.traits.stated if account.reserves else None
+    return max(call.traits.text_bytes // _SURELY_ONE_TOKEN, stated or 0)

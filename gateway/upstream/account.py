@@ -63,7 +63,8 @@ class Account:
         """What the provider deducts for a call."""
         self.rule_after: ChargeRule = "actual" if self.rule == "unknown" else self.rule
         """What it has deducted once a call is done; of an unknown one its readings tell."""
-        self._exact = self.rule in _DEDUCTED_AT_ONCE
+        self.reserves = self._exact = self.rule in _DEDUCTED_AT_ONCE
+        """Whether all that a call may write is deducted, and so must fit."""
         self._bounded = self.rule in _DEDUCTED_IN_TIME
         self._windows: dict[str, WindowSpec] = {spec.name: spec for spec in declared}
         self._guessed: dict[str, float] = {}

@@ -163,7 +163,8 @@ class PacingMeter:
         call = (fact.model, fact.provider)
         self._pauses.labels(*call, fact.reason, fact.outcome).inc()
         self._pause_seconds.labels(*call, fact.reason).observe(fact.seconds)
-        self._avoided.labels(*call).inc()
+        if fact.outcome != "observed":
+            self._avoided.labels(*call).inc()
         if fact.outcome == "resumed":
             self._resumes.labels(*call).inc()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import anyio
 import pytest
@@ -11,9 +12,10 @@ from gateway.admission.need.conformal import Conformal
 from gateway.admission.need.value import Latency, SubCall
 from gateway.admission.verdict import Patience
 from gateway.metering.ledger import CallFinished, CallHeld, LimitHit
+from gateway.pacing.errors import must_fit
 from gateway.pacing.pacer import PacingPolicy
 from gateway.pacing.run import Run
-from gateway.stores.ledger import WindowSpec
+from gateway.stores.ledger import QueueFull, WindowSpec
 from pricing.usage import Usage
 from techniques.core.channel import ask
 from techniques.core.errors import (
@@ -24,7 +26,7 @@ from techniques.core.errors import (
     UpstreamFailed,
 )
 from techniques.core.groups import task_group
-from techniques.core.request import Request, said
+from techniques.core.request import Request, Sampling, said
 from tests.gateway.pacing.provider import Answer, Provider, failure, refusal
 from tests.gateway.pacing.scene import QUESTION, Paced, per_minute
 
@@ -365,3 +367,26 @@ async def test_a_used_up_window_of_an_unknown_host_is_waited_for_until_its_reset
         assert pause_s <= pause <= 1.1 * pause_s + 0.25
     else:
         assert pause <= 6
+
+
+@pytest.mark.parametrize("vendor", ["openai", "azure", "generic"])
+async def test_what_a_call_may_write_at_most_never_empties_a_window_for_long(vendor: str) -> None:
+    paced = Paced((per_minute("tokens", 6000),), vendor=vendor)
+    provider = Provider(Answer(usage=Usage(30, 6), takes_s=0))
+    allowing = replace(QUESTION, sampling=Sampling(max_output_tokens=50_000))
+
+    error = await told(paced, provider, question=allowing)
+    began = anyio.current_time()
+    assert await told(paced, provider) is None
+
+    assert isinstance(error, OverLimit) == (vendor != "generic")
+    assert anyio.current_time() - began <= 60
+
+
+def test_a_line_that_is_full_says_when_to_come_again() -> None:
+    asking = SimpleNamespace(account=Paced().account, needs={})
+
+    with pytest.raises(HeldBack) as caught:
+        must_fit(asking, QueueFull(tenant=False))  # type: ignore[arg-type]
+
+    assert (caught.value.code, caught.value.retry_after) == ("queue_full", 1)
