@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gateway.admission.names import dimension_of
+
 
 @dataclass(frozen=True, slots=True)
 class Left:
@@ -18,7 +20,7 @@ class Left:
     @property
     def dimension(self) -> str:
         """What it counts."""
-        return self.name.rsplit(":", 2)[-2]
+        return dimension_of(self.name)
 
 
 def tightest(windows: Iterable[Left]) -> dict[str, Left]:

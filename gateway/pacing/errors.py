@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from gateway.admission.names import dimension_of, is_money
 from gateway.admission.verdict import GiveBack
 from gateway.clock import loop_time
 from gateway.pacing.asking import Asking
@@ -90,7 +91,7 @@ def must_be_granted(answer: Answer, renews_s: Callable[[str], float | None]) -> 
             what = _what(answer.binding)
             wait_s = None if answer.eta_ms is None else answer.eta_ms / 1000
             raise KeyLimited(f"This key's limit of {what} is reached.", retry_after=wait_s)
-        case Never() if _dimension(answer.binding) == "usd":
+        case Never() if is_money(answer.binding):
             raise BudgetExhausted(_spent(answer), retry_after=renews_s(answer.binding))
         case Never():
             raise OverLimit(
@@ -130,7 +131,7 @@ def given_back(asking: Asking, answer: Waiting, why: GiveBack) -> GatewayError:
     wait_s = None if answer.eta_ms is None else answer.eta_ms / 1000
     if why.why == "deadline":
         return DeadlinePassed("After the wait for a rate limit the deadline could not be kept.")
-    if _dimension(answer.binding) == "usd":
+    if is_money(answer.binding):
         return KeyLimited(
             "What is left of the budget is held by calls that have not ended.",
             code="budget_held",
@@ -150,9 +151,5 @@ def _spent(answer: Never) -> str:
     )
 
 
-def _dimension(window: str) -> str:
-    return window.rsplit(":", 2)[1]
-
-
 def _what(window: str) -> str:
-    return _UNITS.get(_dimension(window), "money")
+    return _UNITS.get(dimension_of(window), "money")

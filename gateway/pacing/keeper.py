@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 import anyio
 import structlog
 
+from gateway.admission.names import dimension_of
 from gateway.pacing.lease import Lease
 from gateway.pacing.pacer import Pacer
 from gateway.stores.ledger import PoolState, StoreLost
@@ -97,7 +98,7 @@ class Keeper:
         needs = {
             name: more
             for name in lease.asking.needs
-            if name.rsplit(":", 2)[1] in {"tokens", "output_tokens"}
+            if dimension_of(name) in {"tokens", "output_tokens"}
         }
         if needs:
             self._pacer.store.extend(lease.asking.account.pool, lease.asking.lease, needs)

@@ -9,6 +9,7 @@ import anyio
 
 from gateway.admission.health import Health
 from gateway.admission.limits import read
+from gateway.admission.names import is_money
 from gateway.admission.need.charge import charged
 from gateway.admission.need.value import Fit
 from gateway.admission.reading import NOTHING_TOLD, Told
@@ -118,7 +119,7 @@ class Lease:
         # again: what others took is learned only when it is known what this call did
         readings = self._readings(self._read(head)) if self._told is None else self._told
         if self._passed_on:  # what it said of the time until then is no longer so
-            readings = [row._replace(reset_ms=None) for row in readings]
+            readings = [one._replace(reset_ms=None) for one in readings]
         self._settle(row, self._charged(row), readings)
 
     async def failed(
@@ -237,10 +238,10 @@ class Lease:
             return
         cost, tokens = row.cost or 0, row.usage.total_tokens
         used = {
-            name: cost if ":usd:" in name else tokens
+            name: cost if is_money(name) else tokens
             for name in asking.own
             if not name.endswith(_COUNTED)
         }
-        paid = any(":usd:" in name for name in asking.own)
+        paid = any(map(is_money, asking.own))
         told = packed(row_of(self._whose, row)) if paid else None
         self._store.settle(asking.purse, Settlement(asking.lease, used, row=told))

@@ -13,6 +13,7 @@ from gateway.admission.reading import Told
 from gateway.pacing.asking import Asking
 from gateway.stores.ledger import LedgerStore, Refusal, WindowReading, WindowSpec
 from gateway.stores.readings import exhausted, provisional
+from gateway.stores.readings import window as named
 
 _WIDE: Final = 1_000_000
 """Calls at once of a model of whose limits nothing is known but that it has refused one."""
@@ -36,7 +37,7 @@ async def refused(
     if window not in asking.needs:
         window = None
     if not asking.needs:
-        gate = WindowSpec(f"{asking.model}:concurrency:0", "gauge", _WIDE)
+        gate = WindowSpec(named(asking.model, "concurrency", None), "gauge", _WIDE)
         window = gate.name
         account.add(gate)
         await store.define(account.pool, [gate, *_guessed(asking, told)])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from gateway.admission.left import tightest
+from gateway.admission.names import dimension_of, is_money
 from gateway.admission.need.charge import charge
 from gateway.admission.need.traits import traits
 from gateway.admission.need.value import SubCall
@@ -159,10 +160,8 @@ class Run:
 
     async def _let_through(self, asking: Asking, *, moves: bool) -> Asking:
         """Return *asking* as it was let through; what it holds may be less than it needs."""
-        if self._asker.taken and not asking.needs and not asking.own:
-            return asking
         wave, (own, theirs) = await self._asker.ask_with_others(asking)
-        while isinstance(own, Waiting) and ":usd:" in own.binding:
+        while isinstance(own, Waiting) and is_money(own.binding):
             await self._hold_on(asking, own, asking.lease)
             own, _ = await self._asker.ask([asking])
         errors.must_be_granted(own, self._purse.renews_s)
@@ -236,14 +235,14 @@ class Run:
         )
         if isinstance(found, GiveBack):
             raise errors.given_back(asking, answer, found)
-        reason = answer.binding.split(":")[-2]
+        reason = dimension_of(answer.binding)
         self._ledger.holds.hold(asking.lease, answer.eta_ms, answer.position, reason)
         look_s = _LOOK_AT_MONEY_S if reason == "usd" else _LOOK_S
         wait_s = min(look_s if eta_s is None else eta_s, look_s, found.longest_s)
         await self._pacer.store.wait(asking.account.pool, line, wait_s)
 
     def _note(self, asking: Asking, answer: Waiting, seconds: float, outcome: str) -> None:
-        reason = answer.binding.split(":")[-2]
+        reason = dimension_of(answer.binding)
         account = asking.account.name
         self._ledger.record(CallHeld(asking.label, account, reason, seconds, outcome))
 

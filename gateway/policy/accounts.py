@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from gateway.admission.limits import vendor_of
+from gateway.admission.reading import Dimension
 from gateway.config import ModelConfig, ProviderConfig
 from gateway.config.pacing import LimitsConfig
 from gateway.stores.ledger import WindowSpec
+from gateway.stores.readings import window
 from gateway.upstream.account import Account
 
 _DAY_S: Final = 86_400
-_STATED: Final = (
+_STATED: Final[tuple[tuple[str, Dimension, int], ...]] = (
     ("rpm", "requests", 60),
     ("tpm", "tokens", 60),
     ("itpm", "input_tokens", 60),
@@ -50,13 +52,9 @@ def _windows(limits: LimitsConfig, model: str, minute_s: float) -> Iterator[Wind
         cap = getattr(limits, setting)
         if cap is not None:
             period_ms = round(1000 * period_s * minute_s / 60)
-            yield WindowSpec(_name(model, dimension, period_s), "bucket", cap, period_ms)
+            yield WindowSpec(window(model, dimension, period_s), "bucket", cap, period_ms)
     if limits.concurrency is not None:
-        yield WindowSpec(_name(model, "concurrency", 0), "gauge", limits.concurrency)
-
-
-def _name(model: str, dimension: str, period_s: int) -> str:
-    return f"{model}:{dimension}:{period_s}"
+        yield WindowSpec(window(model, "concurrency", None), "gauge", limits.concurrency)
 
 
 def served(name: str, models: Iterable[ModelConfig]) -> list[ModelConfig]:

@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias, TypeVar
 import anyio
 import structlog
 
+from gateway.admission.names import is_money
 from gateway.stores.ledger import (
     Amounts,
     Answer,
@@ -34,7 +35,6 @@ _FIRST_S: Final = 1.0
 _LONGEST_S: Final = 5.0
 _TRIES: Final = 4
 """One answer that is late is a busy moment, here or there. All that is asked may be repeated."""
-_MONEY: Final = ":usd:"
 _UPSTREAM: Final = "up:"
 
 T = TypeVar("T")
@@ -269,6 +269,6 @@ class GuardedLedger:
     def _must_be_open(self, entry: Entry) -> None:
         for ask in entry.asks:
             for name in ask.needs:
-                policy = self._policy.budgets if _MONEY in name else self._policy.windows
+                policy = self._policy.budgets if is_money(name) else self._policy.windows
                 if policy == "closed":
                     raise StoreLost(name)
