@@ -12,6 +12,8 @@ class Purse:
     """A window of money, in whole picodollars: nothing comes back but what was not spent.
 
     Attributes:
+        at: When it was last asked for.
+        told: No answer tells what is left of it.
         free: What was not spent.
         left: What is neither spent nor held.
     """
@@ -20,14 +22,17 @@ class Purse:
     cap: int
     free: int
     left: int
+    at: float = 0
+    told: bool = False
 
     @property
     def held(self) -> int:
         """What is held for calls under way."""
         return self.free - self.left
 
-    def advance(self, _now: float) -> None:
-        """Do nothing: time brings no money."""
+    def advance(self, now: float) -> None:
+        """Note the time, which brings no money."""
+        self.at = now
 
     def wait(self, need: int, ahead: int = 0) -> float:
         """Return 0 if there is enough, RELEASE if there is with what is held, or NEVER."""

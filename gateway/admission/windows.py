@@ -76,6 +76,7 @@ class Window:
         aimd: What refusals added to the margin; halves in 30 seconds.
         read_at: Of the newest reading, when its call was sent; 0 before the first.
         cold: Nothing was read yet: the first reading may raise the level.
+        told: Answers may tell what is left of it; never of a gauge.
     """
 
     name: str
@@ -95,10 +96,12 @@ class Window:
     held: float = 0
     cold: bool = False
     provisional: bool = False
+    told: bool = True
 
     def __post_init__(self) -> None:
         if self.kind == "bucket" and self.period > 0:
             self.rate = self.cap / self.period
+        self.told = self.told and self.kind != "gauge"
 
     @property
     def flow(self) -> float:

@@ -74,4 +74,4 @@ class _Admitted:
             await call.__aexit__(kind, error, trace)
         finally:
             if call.row is not None:
-                self._lease.answered(call.row, call.head())
+                self._lease.answered(call.row, call.head)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
 import anyio
@@ -13,7 +13,7 @@ from gateway.admission.names import is_money
 from gateway.admission.need.charge import charged
 from gateway.admission.need.value import Fit
 from gateway.admission.reading import NOTHING_TOLD, Told
-from gateway.clock import utc_now
+from gateway.clock import loop_time, utc_now
 from gateway.metering.ledger import CallFinished, HeaderUnread, Ledger, LimitHit, NeedMet
 from gateway.metering.meters.durable import Whose, row_of
 from gateway.pacing.asking import NONE, Asking
@@ -61,6 +61,7 @@ class Lease:
         "_keeping",
         "_ledger",
         "_passed_on",
+        "_skims",
         "_store",
         "_told",
         "_whose",
@@ -81,6 +82,7 @@ class Lease:
         self._whose = whose
         self._told: Sequence[WindowReading] | None = None
         self._passed_on = False
+        self._skims = False
 
     def pools(self) -> Iterator[str]:
         """Yield the pools in which it holds something."""
@@ -92,16 +94,22 @@ class Lease:
     def heard(self, head: Head | None, *, lasts: bool) -> None:
         """Take in the head of the answer, which has begun.
 
-        What it tells of limits is passed on now if the answer *lasts*, else when it has ended.
+        What it tells of limits is passed on now if the answer *lasts*, else when it has ended. Of
+        very many answers a part is enough: see ``Account.is_skimmed``.
         """
         if head is None:
+            return
+        self._skims = self.asking.account.is_skimmed(loop_time())
+        if self._skims:
+            self.asking.account.has_answered()
+            self._told = ()
             return
         self._told = self._readings(self._read(head))
         if lasts and self._told and self.asking.needs:
             self._passed_on = True
             self._store.tell(self.asking.account.pool, self.asking.lease, self._told)
 
-    def answered(self, row: CallFinished, head: Head | None) -> None:
+    def answered(self, row: CallFinished, head: Callable[[], Head | None]) -> None:
         """End it: the answer came to an end, or nobody waits for more of it."""
         asking = self.asking
         self._keeping.ended(asking)
@@ -113,11 +121,12 @@ class Lease:
                 health.withdraw()
             case _:
                 health.failed(anyio.current_time())
-        fit = self._keeping.learn(asking, row)
+        asking.account.recent.add(loop_time(), row.usage.total_tokens)
+        fit = None if self._skims else self._keeping.learn(asking, row)
         if fit is not None:
             self._ledger.record(NeedMet(asking.label, fit.held, fit.used, fit.output_missed))
         # again: what others took is learned only when it is known what this call did
-        readings = self._readings(self._read(head)) if self._told is None else self._told
+        readings = self._readings(self._read(head())) if self._told is None else self._told
         if self._passed_on:  # what it said of the time until then is no longer so
             readings = [one._replace(reset_ms=None) for one in readings]
         self._settle(row, self._charged(row), readings)

@@ -126,7 +126,6 @@ class Pacer:
 
     def learn(self, asking: Asking, row: CallFinished) -> Fit | None:
         """Take in how a sub-call ended; return how its need compares, where that is known."""
-        asking.account.recent.add(loop_time(), row.usage.total_tokens)
         if asking.call is None or row.outcome != "ok" or row.estimated:
             return None
         timing = None if row.first_s is None else Timing(row.first_s, row.seconds)

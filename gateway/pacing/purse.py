@@ -114,7 +114,7 @@ class Purse:
     async def _read(self) -> list[WindowSpec]:
         caller, now = self._caller, utc_now()
         specs = [
-            WindowSpec(f"{caller.name}:{what}:60", "bucket", limit, _MINUTE_MS)
+            WindowSpec(f"{caller.name}:{what}:60", "bucket", limit, _MINUTE_MS, told=False)
             for what, limit in (("requests", caller.rpm), ("tokens", caller.tpm))
             if limit is not None
         ]

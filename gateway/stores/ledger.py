@@ -35,6 +35,7 @@ class WindowSpec:
         level: What is there at most until the next reading tells; None: all that can be.
         used: Of money: what was spent before, as the database knows it.
         provisional: Learned from a refusal; a reading or a definition that is not replaces it.
+        told: Answers may tell what is left of it.
     """
 
     name: str
@@ -45,6 +46,7 @@ class WindowSpec:
     level: float | None = None
     used: int = 0
     provisional: bool = False
+    told: bool = True
 
 
 class WindowReading(NamedTuple):

@@ -23,6 +23,9 @@ _MOST_MODELS: Final = 1024
 _COLD: Final = 0.1
 _PROBE: Final = ":probe:0"
 _TIGHT_S: Final = 2.0
+_ALL_HEARD: Final = 50
+_ONE_IN: Final = 8
+"""Of the answers of one second the first fifty are heard out, of more than these one in eight."""
 _GUESS_S: Final = 600.0
 _ROUNDED: Final = 10
 """What is told of turns in whole seconds may be so small a part of a turn too late."""
@@ -72,6 +75,8 @@ class Account:
         self._ends: dict[str, float] = {}
         self._charged: dict[str, tuple[tuple[str, Dimension], ...]] = {}
         self._health: OrderedDict[str, Health] = OrderedDict()
+        self._second = 0.0
+        self._answers = 0
 
     @property
     def tells(self) -> bool:
@@ -83,6 +88,13 @@ class Account:
         self.heard = True
         if self.asked is not None:
             self.asked.set()
+
+    def is_skimmed(self, now: float) -> bool:
+        """Return whether an answer that comes *now* is one of so many that others tell enough."""
+        if now - self._second >= 1:
+            self._second, self._answers = now, 0
+        self._answers += 1
+        return self._answers > _ALL_HEARD and self._answers % _ONE_IN != 0
 
     def has_tightened(self) -> None:
         """Note that a call has to wait, or was refused."""

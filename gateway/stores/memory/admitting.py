@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gateway.admission.left import Left
 from gateway.admission.purse import Purse
 from gateway.admission.queueing import Waiter, cost
-from gateway.admission.windows import NEVER, RELEASE
+from gateway.admission.windows import NEVER, RELEASE, Window
 from gateway.stores.ledger import (
     Answer,
     Entry,
@@ -47,10 +47,10 @@ def admit(pool: Pool, entry: Entry, limits: QueueLimits, *, dispatched: bool) ->
     place = entry.place
     steps = cost(_share(pool, needs), place.weight)
     tag = pool.line.tag(place.tenant, steps) if place.tag is None else int(place.tag)
-    asks = tuple((ask.lease, ask.needs) for ask in entry.asks)
     if verdict.wait == 0 and not pool.line.entries:
-        pool.grant(asks, tag, dispatched=dispatched)
-        return _now_granted(pool, entry.id)
+        pool.grant(entry.asks, tag, dispatched=dispatched)
+        return Granted(tag, _all_left(pool, lane))
+    asks = tuple((ask.lease, ask.needs) for ask in entry.asks)
     since = pool.now - place.since_ms
     waiter = Waiter(
         entry.id, asks, needs, lane, place.tenant, place.priority, since, tag, tag - steps
@@ -62,9 +62,8 @@ def admit(pool: Pool, entry: Entry, limits: QueueLimits, *, dispatched: bool) ->
 def granted(pool: Pool, first: Lease) -> Granted:
     """Return the answer to who holds *first*, and what was granted with it."""
     leases = filter(None, map(pool.lease, first.entry))
-    names = sorted({name for lease in leases for name in lease.amounts})
-    left = (_left(pool, name) for name in names)
-    return Granted(first.tag, tuple(filter(None, left)))
+    names = {name for lease in leases for name in lease.amounts}
+    return Granted(first.tag, _all_left(pool, sorted(names)))
 
 
 def _now_granted(pool: Pool, name: str) -> Granted:
@@ -73,15 +72,21 @@ def _now_granted(pool: Pool, name: str) -> Granted:
     return granted(pool, lease)
 
 
-def _left(pool: Pool, name: str) -> Left | None:
-    window = pool.window(name)
-    if window is None or isinstance(window, Purse) or window.kind == "gauge":
-        return None
-    if window.kind == "bucket":
-        full = max(0.0, window.cap - window.level) / max(window.flow, 1e-12)
-    else:
-        full = max(0.0, window.ends - pool.now)
-    return Left(name, math.floor(window.cap), max(0, math.floor(window.level)), math.ceil(full))
+def _all_left(pool: Pool, names: Iterable[str]) -> tuple[Left, ...]:
+    """Return what is left of the windows of rates that are called *names*."""
+    found = []
+    for name in names:
+        window = pool.window(name)
+        if not isinstance(window, Window) or window.kind == "gauge":
+            continue
+        cap, level = window.cap, window.level
+        if window.kind == "bucket":
+            full = (cap - level) / max(window.flow, 1e-12) if level < cap else 0.0
+        else:
+            full = max(0.0, window.ends - pool.now)
+        left = math.floor(level) if level > 0 else 0
+        found.append(Left(name, math.floor(cap), left, math.ceil(full)))
+    return tuple(found)
 
 
 def _together(entry: Entry) -> dict[str, int]:

@@ -54,6 +54,7 @@ def _made(spec: WindowSpec, now: float, held: float) -> AnyWindow:
         held=held,
         cold=spec.level is not None,
         provisional=spec.provisional,
+        told=spec.told,
     )
 
 

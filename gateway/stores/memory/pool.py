@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,16 +13,15 @@ from gateway.admission.windows import Shown
 from gateway.stores.bells import Bells
 from gateway.stores.ledger import Amounts, WindowReading
 from gateway.stores.memory.defining import AnyWindow, read_into
+from gateway.stores.memory.sums import KEPT_MS, Sums
 
 GRANTED_MS: Final = 15_000
 DISPATCHED_MS: Final = 60_000
 UNSEEN_MS: Final = 15_000
-CHARGES_KEPT_MS: Final = 120_000
+CHARGES_KEPT_MS: Final = KEPT_MS
 ABOUT_MS: Final = 500
 MONEY_KEPT_MS: Final = 600_000
 _TIDIED: Final = 64
-_SENT_SLACK: Final = 256
-_LAST: Final = "\U0010ffff"
 
 
 @dataclass(slots=True)
@@ -62,8 +61,8 @@ class Pool:
         self.ungrabbed = 0
         self._leases: dict[str, Lease] = {}
         self._forgetting = Deadlines()
-        self._unsent: dict[str, Lease] = {}
-        self._sent: list[tuple[float, str]] = []
+        self._sent: defaultdict[str, Sums] = defaultdict(Sums)
+        self._unsent: Counter[str] = Counter()
 
     def begin(self, now: float) -> None:
         """Go on to *now*: end leases that nobody renewed, forget, drop and age waiters."""
@@ -80,7 +79,7 @@ class Pool:
     def window(self, name: str) -> AnyWindow | None:
         """Return a window as it is now."""
         window = self.windows.get(name)
-        if window is not None:
+        if window is not None and window.at != self.now:
             window.advance(self.now)
         return window
 
@@ -103,19 +102,38 @@ class Pool:
             if dispatched:
                 self._send(lease)
             else:
-                self._unsent[name] = lease
+                for window, amount in lease.amounts.items():
+                    self._count(lease, window, amount)
                 self.live.set(name, self.now + GRANTED_MS)
 
     def dispatch(self, name: str) -> None:
         """Count a granted lease as sent."""
-        lease = self._unsent.pop(name, None)
-        if lease is not None:
+        lease = self.lease(name)
+        if lease is not None and lease.sent is None and not lease.ended:
+            self._discount(lease)
             self._send(lease)
 
     def _send(self, lease: Lease) -> None:
         lease.sent = self.now
-        insort(self._sent, (self.now, lease.id))
+        for window, amount in lease.amounts.items():
+            self._count(lease, window, amount)
         self.live.set(lease.id, self.now + DISPATCHED_MS)
+
+    def _count(self, lease: Lease, window: str, more: int) -> None:
+        """Count what *lease* holds or was charged by when it was sent, for what is read later."""
+        there = self.windows.get(window)
+        if not more or not (there is None or there.told):
+            return
+        if lease.sent is None:
+            if not lease.ended:
+                self._unsent[window] += more
+        elif lease.sent > self.now - KEPT_MS:
+            self._sent[window].add(int(lease.sent), more)
+
+    def _discount(self, lease: Lease) -> None:
+        """Count *lease* no more among those that are still to be sent."""
+        for window, amount in lease.amounts.items():
+            self._count(lease, window, -amount)
 
     def renew(self, name: str) -> None:
         """Keep a live lease for another term."""
@@ -132,25 +150,30 @@ class Pool:
             if (window := self.window(key)) is not None:
                 window.extend(amount)
                 lease.amounts[key] = lease.amounts.get(key, 0) + amount
+                self._count(lease, key, amount)
 
     def charge(self, lease: Lease, charges: Amounts) -> None:
         """End *lease* with *charges*, or correct by them what it came to."""
         money = False
+        amounts, ended = lease.amounts, lease.ended
         for name, charge in charges.items():
             window = self.window(name)
-            old = lease.amounts.get(name)
-            money = money or isinstance(window, Purse)
+            old = amounts.get(name)
+            if old != charge:
+                self._count(lease, name, charge - (old or 0))
             if window is None:
                 continue
-            if lease.ended or old is None:
+            money = money or isinstance(window, Purse)
+            if ended or old is None:
                 window.correct(old or 0, charge, lease.granted)
             else:
                 window.end(old, charge, lease.granted)
-        lease.amounts.update(charges)
-        if not lease.ended:
+        amounts.update(charges)
+        if not ended:
+            if lease.sent is None:
+                self._discount(lease)
             lease.ended = True
             self.live.drop(lease.id)
-            self._unsent.pop(lease.id, None)
             self._keep(lease, money=money)
 
     def _keep(self, lease: Lease, *, money: bool) -> None:
@@ -166,12 +189,8 @@ class Pool:
 
     def free(self, lease: Lease) -> None:
         """Give all of *lease* back: it was never sent, and asked for again it is granted anew."""
-        if lease.sent is not None:
-            at = bisect_left(self._sent, (lease.sent, lease.id))
-            if self._sent[at : at + 1] == [(lease.sent, lease.id)]:
-                del self._sent[at]
-            lease.sent = None
         self.charge(lease, dict.fromkeys(lease.amounts, 0))
+        lease.sent = None
 
     def _lapse(self, lease: Lease) -> None:
         """End a lease whose holder is lost: what was sent may have been used, and stays charged."""
@@ -196,51 +215,37 @@ class Pool:
         if not readings:
             return
         sent_at = lease.granted if lease.sent is None else lease.sent
-        after = self._sent_in(sent_at, self.now)
-        about = self._sent_in(sent_at - ABOUT_MS, sent_at) if _raises(readings) else []
         for reading in readings:
             there = self.window(reading.name)
             window = read_into(there, reading, self.now) if reading.is_finite else None
             if window is None:
                 continue
             self.windows[reading.name] = window
-            window.read(
-                Shown(
-                    reading.remaining,
-                    reading.limit,
-                    reading.reset_ms,
-                    sent_at,
-                    _held(after, reading.name) + _held(self._unsent.values(), reading.name),
-                    _held(self._sent_in(window.read_at, sent_at), reading.name),
-                    lease.ended,
-                    reading.exact,
-                    reading.bounded,
-                    _held(about, reading.name)
-                    - (lease.amounts.get(reading.name, 0) if reading.exact else 0),
-                )
-            )
-        if len(self._sent) > _SENT_SLACK:
-            del self._sent[: bisect_right(self._sent, (self.now - CHARGES_KEPT_MS, _LAST))]
+            window.read(self._shown(lease, reading, sent_at, window.read_at))
 
-    def _sent_in(self, after: float, until: float) -> list[Lease]:
-        """Return the calls that were sent in (after, until], as far as they are kept."""
-        after = max(after, self.now - CHARGES_KEPT_MS)
-        if until <= after:
-            return []
-        begin = bisect_right(self._sent, (after, _LAST))
-        end = bisect_right(self._sent, (until, _LAST), begin)
-        leases = self._leases
-        return [leases[name] for _, name in self._sent[begin:end]]
+    def _shown(
+        self, lease: Lease, reading: WindowReading, sent_at: float, read_at: float
+    ) -> Shown:
+        about = 0
+        if reading.exact or reading.bounded:
+            about = self._charged(reading.name, sent_at - ABOUT_MS, sent_at)
+            about -= lease.amounts.get(reading.name, 0) if reading.exact else 0
+        return Shown(
+            reading.remaining,
+            reading.limit,
+            reading.reset_ms,
+            sent_at,
+            self._charged(reading.name, sent_at, self.now) + self._unsent[reading.name],
+            self._charged(reading.name, read_at, sent_at),
+            lease.ended,
+            reading.exact,
+            reading.bounded,
+            about,
+        )
 
-
-def _held(leases: Iterable[Lease], window: str) -> int:
-    """Return what *leases* hold of a window, or came to."""
-    total = 0
-    for lease in leases:
-        total += lease.amounts.get(window, 0)
-    return total
-
-
-def _raises(readings: Sequence[WindowReading]) -> bool:
-    """Return whether one of *readings* may raise what is thought to be there."""
-    return any(reading.exact or reading.bounded for reading in readings)
+    def _charged(self, window: str, after: float, until: float) -> int:
+        """Return what the calls sent in (after, until] hold of a window, or came to."""
+        sums = self._sent.get(window)
+        if sums is None:
+            return 0
+        return sums.within(int(max(after, self.now - KEPT_MS)), int(until))

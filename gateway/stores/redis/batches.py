@@ -19,7 +19,9 @@ from redis.exceptions import ConnectionError, NoScriptError, RedisError, Respons
 from gateway.stores.ledger import StoreLost
 from gateway.stores.redis.script import digest, source
 
-_BATCH: Final = 32
+_BATCH: Final = 64
+_TOGETHER: Final = 16
+"""How many operations of one pool the server carries out in one go, before it turns to others."""
 _BATCH_S: Final = 1.0
 _LATE_S: Final = 1.0
 """How much longer than its deadline a call waits at most while the server answers others."""
@@ -35,13 +37,18 @@ class Call:
     """One operation.
 
     Attributes:
+        key: What all keys of its pool begin with.
+        now: The time in milliseconds; "" for the server's own.
+        told: What the operation is given, in JSON.
         done: Set when there is an answer; None if nobody waits for it.
         given_up: Nobody waits any more; it is not sent if it was not yet.
         sent: The server may have carried it out.
     """
 
     key: str
-    arguments: tuple[str, str, bytes]
+    now: str
+    operation: str
+    told: bytes
     done: asyncio.Event | None = None
     answer: Any = None
     lost: BaseException | None = None
@@ -169,32 +176,37 @@ class Batches:
         """Carry a batch, and return the failure of the connection, if it failed."""
         try:
             with anyio.fail_after(max(_BATCH_S, self._deadline_s)):
-                answers = await self._send(batch)
+                groups = _grouped(batch)
+                answers = await self._send(groups)
                 missing = [i for i, got in enumerate(answers) if isinstance(got, NoScriptError)]
                 if missing:
                     await self._client.script_load(source())
-                    again = await self._send([batch[i] for i in missing])
+                    again = await self._send([groups[i] for i in missing])
                     for i, got in zip(missing, again, strict=True):
                         answers[i] = got
         except (RedisError, OSError, TimeoutError) as failure:
             return failure
         self._answered_at = anyio.current_time()
-        for call, got in zip(batch, answers, strict=True):
-            _settle(call, got)
+        for group, got in zip(groups, answers, strict=True):
+            for place, call in enumerate(group):
+                _settle(call, got if isinstance(got, Exception) else got[place])
         return None
 
-    async def _send(self, batch: Sequence[Call]) -> list[Any]:
-        for call in batch:
-            call.sent = True
+    async def _send(self, groups: Sequence[Sequence[Call]]) -> list[Any]:
+        """Return what the server answers to each group: a list of answers, or an error."""
+        for group in groups:
+            for call in group:
+                call.sent = True
         if isinstance(self._client, Redis):
-            packed = b"".join(map(_packed, batch))
+            packed = b"".join(map(_packed, groups))
             try:
-                return await self._exchange(self._client, packed, len(batch))
+                return await self._exchange(self._client, packed, len(groups))
             except (ConnectionError, OSError):  # it was closed while nothing was asked
-                return await self._exchange(self._client, packed, len(batch))
+                return await self._exchange(self._client, packed, len(groups))
         pipeline: Any = self._client.pipeline(transaction=False)
-        for call in batch:
-            pipeline.execute_command("EVALSHA", digest(), 1, call.key, *call.arguments)
+        for group in groups:
+            told = [part for call in group for part in (call.operation, call.told)]
+            pipeline.execute_command("EVALSHA", digest(), 1, group[0].key, group[0].now, *told)
         answers: list[Any] = await pipeline.execute(raise_on_error=False)
         for got in answers:
             if isinstance(got, Exception) and not isinstance(got, ResponseError):
@@ -223,24 +235,44 @@ class Batches:
         return answers
 
 
+def _grouped(batch: Sequence[Call]) -> list[list[Call]]:
+    """Return *batch* by pool and moment, each in order."""
+    groups: list[list[Call]] = []
+    open_: dict[tuple[str, str], list[Call]] = {}
+    for call in batch:
+        group = open_.get((call.key, call.now))
+        if group is None or len(group) >= _TOGETHER:
+            group = open_[call.key, call.now] = []
+            groups.append(group)
+        group.append(call)
+    return groups
+
+
 @cache
 def _head() -> bytes:
-    """Return what every operation begins with in the server's protocol, up to its key."""
-    return b"*7\r\n$7\r\nEVALSHA\r\n$40\r\n%b\r\n$1\r\n1\r\n" % digest().encode()
+    """Return what every command begins with in the server's protocol, up to its key."""
+    return b"$7\r\nEVALSHA\r\n$40\r\n%b\r\n$1\r\n1\r\n" % digest().encode()
 
 
-def _packed(call: Call) -> bytes:
-    now, operation, told = call.arguments
-    key = call.key.encode()
-    start = f"\r\n${len(now)}\r\n{now}\r\n${len(operation)}\r\n{operation}\r\n${len(told)}\r\n"
-    return b"%b$%d\r\n%b%b%b\r\n" % (_head(), len(key), key, start.encode(), told)
+def _packed(group: Sequence[Call]) -> bytes:
+    key, now = group[0].key.encode(), group[0].now.encode()
+    parts = [
+        b"*%d\r\n%b" % (5 + 2 * len(group), _head()),
+        b"$%d\r\n%b\r\n$%d\r\n%b\r\n" % (len(key), key, len(now), now),
+    ]
+    for call in group:
+        name, told = call.operation.encode(), call.told
+        parts.append(b"$%d\r\n%b\r\n$%d\r\n%b\r\n" % (len(name), name, len(told), told))
+    return b"".join(parts)
 
 
 def _settle(call: Call, got: Any) -> None:
+    if isinstance(got, list) and got and got[0] == "failed":
+        got = ResponseError(got[1])
     if isinstance(got, Exception):
         call.lost = got
         if call.done is None:
-            _log.error("ledger.call_failed", operation=call.arguments[1], error=str(got))
+            _log.error("ledger.call_failed", operation=call.operation, error=str(got))
     else:
         call.answer = got
     if call.done is not None:

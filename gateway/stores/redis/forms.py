@@ -71,6 +71,7 @@ def specs(windows: Sequence[WindowSpec]) -> list[dict[str, Any]]:
             "used": _text(spec.used),
             "provisional": spec.provisional,
             **({} if spec.level is None else {"level": spec.level}),
+            **({} if spec.told else {"untold": True}),
         }
         for spec in windows
     ]

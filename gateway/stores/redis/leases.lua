@@ -1,7 +1,7 @@
 -- Leases: what is held, and for a while what it came to.
 local GRANTED_MS, DISPATCHED_MS, CHARGES_KEPT_MS, MONEY_KEPT_MS, ABOUT_MS = 15000, 60000, 120000, 600000, 500
 local TIDIED = 64
-local EXPIRES, SENT = POOL .. ':expires', POOL .. ':sent'
+local EXPIRES, UNSENT = POOL .. ':expires', POOL .. ':unsent'
 local leases = {}                      -- read in this run, by id; false: not there
 
 local function lease(id)
@@ -14,14 +14,77 @@ local function lease(id)
   return l
 end
 local function keep(l)
-  leases[l.id] = l
-  local ttl = l.ended and math.max(1, l.forget - now) or (l.money and MONEY_TTL or RATE_TTL) + 2 * DAY
-  call('SET', POOL .. ':lease:' .. l.id, cmsgpack.pack(l), 'PX', string.format('%.0f', ttl))
+  leases[l.id], changed[l.id] = l, l
+end
+
+-- What calls hold or came to, by when they were sent: as in gateway/stores/memory/sums.py.
+local PARTS, CHUNK = 32, 1024
+local pending = {}                     -- what this run adds, by key and field
+local function sums(name, size) return POOL .. ':c:' .. name .. ':' .. size end
+local function add_to(key, field, more)
+  local fields = pending[key] or {}
+  pending[key] = fields
+  fields[field] = (fields[field] or 0) + more
+end
+local function add_at(name, at, more)
+  local chunk = math.floor(at / CHUNK)
+  local key = sums(name, chunk)
+  add_to(key, at, more)
+  add_to(key, 'p' .. math.floor(at / PARTS), more)
+  add_to(key, 'all', more)
+end
+local function write_sums()
+  for key, fields in pairs(pending) do
+    for field, more in pairs(fields) do
+      if more ~= 0 and call('HINCRBY', key, field, more) == more and field == 'all' then call('PEXPIRE', key, 2 * CHARGES_KEPT_MS) end
+    end
+  end
+  pending = {}
+end
+local function count(l, name, more)
+  local w = load(name)
+  if more == 0 or (w and (w.untold or w.kind == 'never' or w.kind == 'gauge')) then return end
+  if l.sent then
+    if l.sent > now - CHARGES_KEPT_MS then add_at(name, l.sent, more) end
+  elseif not l.ended then put('HINCRBY', UNSENT, name, string.format('%.0f', more)) end
+end
+local function within(name, after, upto)  -- what was added in (after, upto]
+  write_sums()
+  local first, last, total, wanted, chunks = after + 1, upto + 1, 0, {}, {}
+  local function want(chunk, field)
+    if not wanted[chunk] then wanted[chunk] = {}; chunks[#chunks + 1] = chunk end
+    local fields = wanted[chunk]
+    fields[#fields + 1] = field
+  end
+  for _, size in ipairs({1, PARTS}) do
+    local mark, per = size == 1 and '' or 'p', CHUNK / size
+    while first < last and first % PARTS ~= 0 do
+      want(math.floor(first / per), mark .. first)
+      first = first + 1
+    end
+    while first < last and last % PARTS ~= 0 do
+      last = last - 1
+      want(math.floor(last / per), mark .. last)
+    end
+    if first == last then break end
+    first, last = first / PARTS, last / PARTS
+  end
+  if first < last then for chunk = first, last - 1 do want(chunk, 'all') end end
+  for _, chunk in ipairs(chunks) do
+    for _, amount in ipairs(call('HMGET', sums(name, chunk), unpack(wanted[chunk]))) do
+      if amount then total = total + tonumber(amount) end
+    end
+  end
+  return total
+end
+
+local function discount(l)             -- it is not one that is still to be sent any more
+  for name, amount in pairs(l.amounts) do count(l, name, -tonumber(amount)) end
 end
 
 local function send(l)
   l.sent = now
-  put('ZADD', SENT, now, l.id)
+  for name, amount in pairs(l.amounts) do count(l, name, tonumber(amount)) end
   put('ZADD', EXPIRES, now + DISPATCHED_MS, l.id)
   keep(l)
 end
@@ -37,7 +100,7 @@ local function grant(asks, tag, dispatched)
       l.money = l.money or w.kind == 'never'
     end
     if dispatched then send(l) else
-      put('ZADD', SENT, 'inf', l.id)  -- it will be sent after everything that was
+      for name, amount in pairs(l.amounts) do count(l, name, tonumber(amount)) end
       put('ZADD', EXPIRES, now + GRANTED_MS, l.id)
       keep(l)
     end
@@ -49,6 +112,7 @@ local function charge(l, charges)
   local money = false
   for name, new in pairs(charges) do
     local w, old = load(name), l.amounts[name]
+    count(l, name, tonumber(new) - tonumber(old or 0))
     if w then
       money = money or w.kind == 'never'
       if l.ended or not old then correct(w, old or '0', new, l.granted) else finish(w, old, new, l.granted) end
@@ -56,9 +120,9 @@ local function charge(l, charges)
     l.amounts[name] = new
   end
   if not l.ended then
+    if not l.sent then discount(l) end
     l.ended, l.forget = true, now + (money and MONEY_KEPT_MS or CHARGES_KEPT_MS)
     call('ZREM', EXPIRES, l.id)
-    if not l.sent then call('ZREM', SENT, l.id) end
   end
   keep(l)
 end
@@ -68,8 +132,9 @@ end
 local function free(l)
   local nothing = {}
   for name in pairs(l.amounts) do nothing[name] = '0' end
-  l.sent = nil                         -- asked for again it is granted anew
   charge(l, nothing)
+  l.sent = nil                         -- asked for again it is granted anew
+  keep(l)
 end
 
 local function keep_row(l, row)
@@ -99,31 +164,6 @@ local function lapse(l)
   if #money > 0 then keep_row(l, 'orphan:' .. table.concat(money, ',')) end
 end
 
-local function fetch(ids)              -- reads those that were not read yet, many at once
-  for first = 1, #ids, 500 do
-    local keys, wanted = {}, {}
-    for i = first, math.min(first + 499, #ids) do
-      if leases[ids[i]] == nil then
-        wanted[#wanted + 1] = ids[i]
-        keys[#keys + 1] = POOL .. ':lease:' .. ids[i]
-      end
-    end
-    local packed = #keys > 0 and call('MGET', unpack(keys)) or {}
-    for i, id in ipairs(wanted) do leases[id] = packed[i] and cmsgpack.unpack(packed[i]) or false end
-  end
-  return ids
-end
-
-local function charged(name, after, upto)  -- what calls sent in (after, upto] hold of a window or came to
-  local total = 0
-  after = math.max(after, now - CHARGES_KEPT_MS)
-  for _, id in ipairs(fetch(call('ZRANGEBYSCORE', SENT, '(' .. text(after), upto))) do
-    local l = lease(id)
-    if l then total = total + tonumber(l.amounts[name] or 0) end
-  end
-  return total
-end
-
 local function read_into(reading)      -- a reading that tells the limit makes a window where there is none or a guess
   local there = load(reading.name)
   if reading.kind == 'never' or (there and there.kind == 'never') then return nil end
@@ -143,12 +183,15 @@ local function read_all(l, readings)
   for _, reading in ipairs(readings) do
     local w = read_into(reading)
     if w then
+      local since = now - CHARGES_KEPT_MS
+      local function charged(after, upto) return within(w.name, math.max(after, since), upto) end
+      local about = 0
+      if reading.exact or reading.bounded then
+        about = charged(sent_at - ABOUT_MS, sent_at) - (reading.exact and tonumber(l.amounts[w.name] or 0) or 0)
+      end
       read(w, {remaining = reading.remaining, limit = reading.limit, reset = reading.reset, sent_at = sent_at, ended = l.ended,
-               exact = reading.exact, bounded = reading.bounded,
-               later = charged(w.name, sent_at, '+inf'), between = charged(w.name, w.read_at, text(sent_at)),
-               about = (reading.exact or reading.bounded) and charged(w.name, sent_at - ABOUT_MS, text(sent_at))
-                 - (reading.exact and tonumber(l.amounts[w.name] or 0) or 0) or 0})
+               exact = reading.exact, bounded = reading.bounded, between = charged(w.read_at, sent_at), about = about,
+               later = charged(sent_at, now) + tonumber(call('HGET', UNSENT, w.name) or 0)})
     end
   end
-  if #readings > 0 then call('ZREMRANGEBYSCORE', SENT, '-inf', now - CHARGES_KEPT_MS) end
 end

@@ -26,7 +26,7 @@ local function make(spec, held)
   call('DEL', POOL .. ':m:' .. spec.name)
   local cap = tonumber(spec.cap)
   local w = made(spec.name, spec.kind, cap, (spec.level and math.min(spec.level, cap) or cap) - held)
-  w.held, w.cold, w.provisional = held, spec.level ~= nil, spec.provisional
+  w.held, w.cold, w.provisional, w.untold = held, spec.level ~= nil, spec.provisional, spec.untold
   shape(w, spec)
   store(w)
 end
@@ -133,7 +133,10 @@ end
 function operations.dispatch(asked)
   for _, id in ipairs(asked.leases) do
     local l = lease(id)
-    if l and not l.ended and not l.sent then send(l) end
+    if l and not l.ended and not l.sent then
+      discount(l)
+      send(l)
+    end
   end
 end
 function operations.renew(asked)
@@ -247,7 +250,14 @@ function operations.acknowledge(asked)
   end
 end
 
+-- What is asked of one pool at one moment is done in one go: its windows are read and written once.
 tidy()
-local answer = operations[ARGV[2]](cjson.decode(ARGV[3]))
+local answers = {}
+for i = 2, #ARGV, 2 do
+  local fine, answer = pcall(function() return operations[ARGV[i]](cjson.decode(ARGV[i + 1])) end)
+  if not fine then answer = {'failed', type(answer) == 'table' and answer.err or tostring(answer)} end
+  answers[#answers + 1] = answer or false
+end
+write_sums()
 write()
-return answer
+return answers

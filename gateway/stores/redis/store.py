@@ -154,7 +154,7 @@ class RedisLedger:
     def _call(self, pool: str, operation: str, told: Mapping[str, Any]) -> Call:
         now = "" if self._clock is None else str(self._clock())
         key = f"{self._settings.prefix}:{{{pool}}}"
-        return Call(key, (now, operation, orjson.dumps(told)))
+        return Call(key, now, operation, orjson.dumps(told))
 
     async def _ask(self, pool: str, operation: str, told: Mapping[str, Any]) -> Any:
         return (await self.batches.ask([self._call(pool, operation, told)]))[0]

@@ -1,6 +1,7 @@
 -- The ledger of windows in Redis. The files windows, leases, queue and operations make one script, in this order.
 -- KEYS[1]: what all keys of the pool begin with; its hash tag keeps them in one slot.
--- ARGV: the time in ms, or '' for the server's own; the operation; what it is given, in JSON.
+-- ARGV: the time in ms, or '' for the server's own; then operations, each followed by what it is given, in JSON.
+-- Each has an answer of its own; one that failed has {'failed', why}.
 --
 -- This file: the arithmetic of one window, the same in the same order as gateway/admission/windows.py.
 local POOL, call = KEYS[1], redis.call
@@ -25,6 +26,7 @@ local function put(command, key, ...)
 end
 
 local windows, touched = {}, {}        -- read in this run (false: not there); of these, to be written at its end
+local changed = {}                     -- leases that are to be written, too
 
 local function text(x) return string.format('%.17g', x) end
 local function flow(w) return math.max(0.05 * w.rate, w.rate - w.ext) end
@@ -85,6 +87,10 @@ end
 local function write()
   for name, w in pairs(touched) do
     call('SET', POOL .. ':w:' .. name, cmsgpack.pack(w), 'PX', string.format('%.0f', math.max(RATE_TTL, 2 * w.period)))
+  end
+  for id, l in pairs(changed) do
+    local ttl = l.ended and math.max(1, l.forget - now) or (l.money and MONEY_TTL or RATE_TTL) + 2 * DAY
+    call('SET', POOL .. ':lease:' .. id, cmsgpack.pack(l), 'PX', string.format('%.0f', ttl))
   end
   for key in pairs(kept) do call('PEXPIRE', key, RATE_TTL + DAY) end  -- a pool that is not used goes whole
 end
