@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 
+
+@lru_cache(maxsize=4096)
 def dimension_of(window: str) -> str:
     """Return what *window* counts; ``usd`` is money."""
     return window.rsplit(":", 2)[1]

@@ -34,19 +34,16 @@ class QueueLimits:
 
 def admit(pool: Pool, entry: Entry, limits: QueueLimits, *, dispatched: bool) -> Answer:
     """Grant *entry*, or let it wait."""
-    lease = pool.lease(entry.id)
-    if lease is not None and not (lease.ended and lease.sent is None):
-        return granted(pool, lease)
-    if entry.id in pool.line.entries:
-        return check(pool, entry.id)
+    answer = _known(pool, entry) or _at_once(pool, entry, dispatched=dispatched)
+    if answer is not None:
+        return answer
     needs = entry.asks[0].needs if len(entry.asks) == 1 else _together(entry)
     lane = tuple(sorted(needs))
     verdict = judge(pool, lane, needs)
     if verdict.wait in {ABSENT, NEVER}:
         return _impossible(pool, verdict)
     place = entry.place
-    steps = cost(_share(pool, needs), place.weight)
-    tag = pool.line.tag(place.tenant, steps) if place.tag is None else int(place.tag)
+    steps, tag = _turn(pool, place, _share(pool, needs))
     if verdict.wait == 0 and not pool.line.entries:
         pool.grant(entry.asks, tag, dispatched=dispatched)
         return Granted(tag, _all_left(pool, lane))
@@ -57,6 +54,43 @@ def admit(pool: Pool, entry: Entry, limits: QueueLimits, *, dispatched: bool) ->
     )
     full = _full(pool, place, limits)
     return full or _enter(pool, waiter, place, dispatched=dispatched)
+
+
+def _known(pool: Pool, entry: Entry) -> Answer | None:
+    """Return the answer to what was asked before, None to what is new."""
+    lease = pool.lease(entry.id)
+    if lease is not None and not (lease.ended and lease.sent is None):
+        return granted(pool, lease)
+    return check(pool, entry.id) if entry.id in pool.line.entries else None
+
+
+def _at_once(pool: Pool, entry: Entry, *, dispatched: bool) -> Granted | None:
+    """Grant the one call of *entry* if nobody waits and it fits: so it is nearly always."""
+    needs = entry.asks[0].needs
+    share = _fits(pool, needs) if len(entry.asks) == 1 and not pool.line.entries else None
+    if share is None:
+        return None
+    _, tag = _turn(pool, entry.place, share)
+    pool.grant(entry.asks, tag, dispatched=dispatched)
+    return Granted(tag, _all_left(pool, sorted(needs)))
+
+
+def _fits(pool: Pool, needs: Mapping[str, int]) -> float | None:
+    """Return the largest share of a window of rates that *needs* are, None if they have to wait."""
+    share = 0.0
+    for name, need in needs.items():
+        window = pool.window(name)
+        if window is None or window.wait(need) != 0:
+            return None
+        if isinstance(window, Window) and window.cap * share < need:
+            share = need / window.cap
+    return share
+
+
+def _turn(pool: Pool, place: Place, share: float) -> tuple[int, int]:
+    """Return how far an entry that needs *share* of a window moves its tenant back, and its tag."""
+    steps = cost(share, place.weight)
+    return steps, pool.line.tag(place.tenant, steps) if place.tag is None else int(place.tag)
 
 
 def granted(pool: Pool, first: Lease) -> Granted:

@@ -223,9 +223,7 @@ class Pool:
             self.windows[reading.name] = window
             window.read(self._shown(lease, reading, sent_at, window.read_at))
 
-    def _shown(
-        self, lease: Lease, reading: WindowReading, sent_at: float, read_at: float
-    ) -> Shown:
+    def _shown(self, lease: Lease, reading: WindowReading, sent_at: float, read_at: float) -> Shown:
         about = 0
         if reading.exact or reading.bounded:
             about = self._charged(reading.name, sent_at - ABOUT_MS, sent_at)

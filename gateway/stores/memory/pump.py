@@ -42,13 +42,10 @@ def judge(
     """Return how long *needs* have to wait for the windows, after what is *ahead*."""
     worst: float = 0
     binding = ""
-    windows, now = pool.windows, pool.now
     for name in lane:
-        window = windows.get(name)
+        window = pool.window(name)
         if window is None:
             return Verdict(ABSENT, name)
-        if window.at != now:
-            window.advance(now)
         if ahead is None or isinstance(window, Purse):
             wait = window.wait(needs[name])
         else:

@@ -287,3 +287,35 @@ async def test_a_refusal_takes_its_readings_in(desk: Desk) -> None:
     refusal = Refusal("a", "tok", 1000, [WindowReading("req", 7)])
     desk.ledger.reject(desk.pool, refusal)
     assert await desk.level("req") == 7
+
+
+async def test_what_was_sent_later_is_summed_over_any_span(desk: Desk) -> None:
+    await desk.define(bucket("tok", 30_000_000, level=20_000_000))
+    await desk.ask("a", dispatched=True, tok=1)
+    later = 0
+    for number, passed in enumerate((1, 30, 32, 33, 991, 1024, 1025, 40_000)):
+        desk.clock.pass_(passed)
+        await desk.ask(f"b{number}", dispatched=True, tok=10**number)
+        later += 10**number
+    desk.settle("b3", tok=7)
+    desk.cancel("b1")
+    await desk.ask("unsent", tok=500)
+    later += 7 - 10**3 - 10 + 500
+    desk.tell("a", read(25_000_000, 30_000_000))
+    passed_ms = 1 + 30 + 32 + 33 + 991 + 1024 + 1025 + 40_000
+    assert await desk.level("tok") == pytest.approx(
+        min(25_000_000 - later + passed_ms * 500, 30_000_000), abs=1
+    )
+
+
+async def test_a_granted_call_that_was_dispatched_since_counts_from_when_it_was(
+    desk: Desk,
+) -> None:
+    await desk.define(bucket("tok", 30_000))
+    await desk.ask("early", tok=1000)
+    desk.dispatch("early")
+    desk.clock.pass_(10)
+    await desk.ask("a", dispatched=True, tok=1000)
+    desk.clock.pass_(10)
+    desk.tell("a", read(20_000, 30_000))  # "early" is in it
+    assert await desk.level("tok") == pytest.approx(20_000 + 10 * 0.5)

@@ -390,3 +390,15 @@ def test_a_line_that_is_full_says_when_to_come_again() -> None:
         must_fit(asking, QueueFull(tenant=False))  # type: ignore[arg-type]
 
     assert (caught.value.code, caught.value.retry_after) == ("queue_full", 1)
+
+
+async def test_a_crowd_that_is_only_skimmed_leaves_nothing_held_and_is_charged() -> None:
+    paced, provider = Paced((per_minute("requests", 1000),)), Provider()
+    await paced.store.define(paced.account.pool, [per_minute("requests", 1000)])
+
+    assert await at_once(paced, provider, 120) == [None] * 120
+
+    (window,) = (await paced.store.peek(paced.account.pool)).windows
+    assert window.held == 0
+    assert window.level == pytest.approx(1000 - 120 + 1000 / 60, abs=1)
+    assert paced.account.recent.total(anyio.current_time()) == (120, 120 * 15)

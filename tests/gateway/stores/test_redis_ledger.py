@@ -242,3 +242,28 @@ async def test_eight_processes_are_granted_exactly_what_there_is(valkey: Valkey)
 def test_the_script_is_shipped_with_the_package() -> None:
     names = {path.name for path in files("gateway.stores.redis").iterdir()}
     assert {"windows.lua", "leases.lua", "queue.lua", "operations.lua"} <= names
+
+
+async def test_an_operation_that_fails_spoils_no_other_of_its_moment(server: Valkey) -> None:
+    async with opened(server) as ledger:
+        await ledger.define("p", [gauge("flying", 5)])
+        ledger.extend("p", "nobody", {"flying": 1})
+        ledger._push("p", "no such operation", {})
+        assert isinstance(await ledger.admit("p", one("a", flying=1)), Granted)
+        with pytest.raises(StoreLost):
+            await ledger._ask("p", "no such operation", {})
+        assert (await ledger.peek("p")).windows[0].level == 4
+
+
+async def test_many_operations_of_one_pool_are_answered_each_and_in_order(server: Valkey) -> None:
+    async with opened(server) as ledger:
+        await ledger.define("p", [gauge("flying", 30)])
+        answers: list[object] = []
+
+        async def ask(number: int) -> None:
+            answers.append(await ledger.admit("p", one(f"a{number}", flying=1)))
+
+        async with anyio.create_task_group() as group:
+            for number in range(40):
+                group.start_soon(ask, number)
+        assert [isinstance(answer, Granted) for answer in answers] == [True] * 30 + [False] * 10
