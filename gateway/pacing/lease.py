@@ -104,7 +104,7 @@ class Lease:
             self.asking.account.has_answered()
             self._told = ()
             return
-        self._told = self._readings(self._read(head))
+        self._told = self._heard_out(head)
         if lasts and self._told and self.asking.needs:
             self._passed_on = True
             self._store.tell(self.asking.account.pool, self.asking.lease, self._told)
@@ -126,7 +126,7 @@ class Lease:
         if fit is not None:
             self._ledger.record(NeedMet(asking.label, fit.held, fit.used, fit.output_missed))
         # again: what others took is learned only when it is known what this call did
-        readings = self._readings(self._read(head())) if self._told is None else self._told
+        readings = self._heard_out(head()) if self._told is None else self._told
         if self._passed_on:  # what it said of the time until then is no longer so
             readings = [one._replace(reset_ms=None) for one in readings]
         self._settle(row, self._charged(row), readings)
@@ -213,6 +213,11 @@ class Lease:
         readings = asking.account.placed(read_windows(told, asking.model))
         asking.account.learn(readings)
         return readings
+
+    def _heard_out(self, head: Head | None) -> Sequence[WindowReading]:
+        """Return what an answer tells of windows, as far as it is believed."""
+        readings = self._readings(self._read(head))
+        return self.asking.account.believed(readings, self.asking.needs) if readings else ()
 
     def _charged(self, row: CallFinished) -> Amounts:
         """Return what the windows of the account are charged with.

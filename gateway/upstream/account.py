@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
@@ -16,6 +16,7 @@ from gateway.admission.need.charge import Charge, ChargeRule
 from gateway.admission.reading import Dimension
 from gateway.admission.recent import Recent
 from gateway.stores.ledger import WindowReading, WindowSpec, WindowState
+from gateway.upstream.zeros import Zeros
 
 WHOLE: Final = "*"
 """In a window's name: of all models of the account."""
@@ -75,6 +76,7 @@ class Account:
         self._ends: dict[str, float] = {}
         self._charged: dict[str, tuple[tuple[str, Dimension], ...]] = {}
         self._health: OrderedDict[str, Health] = OrderedDict()
+        self._zeros = Zeros()
         self._second = 0.0
         self._answers = 0
 
@@ -150,6 +152,12 @@ class Account:
             )
             for row in readings
         ]
+
+    def believed(
+        self, readings: Sequence[WindowReading], needs: Mapping[str, int]
+    ) -> Sequence[WindowReading]:
+        """Return *readings* of an answer to a call that held *needs*; see ``Zeros``."""
+        return self._zeros.believed(readings, needs)
 
     def _place(self, name: str) -> str:
         if name in self._windows:
