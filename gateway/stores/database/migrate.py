@@ -7,6 +7,8 @@ from typing import Final
 
 from sqlalchemy import Connection, inspect, text
 
+from gateway.stores.database.tables import CHANGES, METADATA
+
 HEAD: Final = "v0001"
 """The last step; a test holds it against the modules in ``migrations/versions``."""
 
@@ -22,16 +24,42 @@ class NewerDatabase(Exception):
 def bring_up(connection: Connection) -> None:
     """Apply the steps that *connection*'s database lacks, in the transaction it is in.
 
-    On SQLite that transaction is the lock, for it began with ``BEGIN IMMEDIATE``.
+    An empty one gets the tables as they are now, at once: so a first start needs no Alembic, which
+    takes long to import. On SQLite that transaction is the lock, for it began with ``BEGIN IMMEDIATE``.
 
     Raises:
         NewerDatabase: The database has a step that is not known here.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-    if version_of(connection) == HEAD:
+    version = version_of(connection)
+    if version == HEAD:
         return
-    from alembic import command  # it takes long to import, and most starts need none of it
+    if version is None and not inspect(connection).get_table_names():
+        _begin(connection)
+        return
+    upgrade(connection)
+
+
+def _begin(connection: Connection) -> None:
+    METADATA.create_all(connection)
+    connection.execute(CHANGES.insert().values(id=1, number=0))
+    connection.execute(
+        text(
+            "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
+            "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+        )
+    )
+    connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
+
+
+def upgrade(connection: Connection) -> None:
+    """Apply the steps that *connection*'s database lacks, one after the other.
+
+    Raises:
+        NewerDatabase: The database has a step that is not known here.
+    """
+    from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError
 

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 
 from gateway.stores.database import migrate
 from gateway.stores.database.engine import (
@@ -43,10 +43,38 @@ def _differences(connection: Connection) -> object:
     return compare_metadata(context, METADATA)
 
 
-async def test_the_steps_lead_to_the_tables_that_the_code_knows(database_url: str) -> None:
-    async with opened(database_url) as database, database.reading() as connection:
-        assert await connection.run_sync(_differences) == []
-        assert await connection.run_sync(migrate.version_of) == migrate.HEAD
+def _shape(connection: Connection) -> object:
+    """Return all that a database says of its tables, and what stands in them at first."""
+    found = inspect(connection)
+    kinds: dict[str, object] = {}
+    for table in sorted(found.get_table_names()):
+        columns = [(c["name"], str(c["type"]), c["nullable"]) for c in found.get_columns(table)]
+        indexes = sorted((i["name"] or "", i["column_names"]) for i in found.get_indexes(table))
+        checks = sorted(str(one["sqltext"]) for one in found.get_check_constraints(table))
+        unique = sorted(str(one["column_names"]) for one in found.get_unique_constraints(table))
+        key = found.get_pk_constraint(table)["constrained_columns"]
+        rows = list(map(tuple, connection.execute(text(f"SELECT * FROM {table}"))))
+        kinds[table] = (columns, indexes, checks, unique, key, rows)
+    return kinds
+
+
+def _stepwise(connection: Connection) -> None:
+    METADATA.drop_all(connection)
+    connection.execute(text("DROP TABLE alembic_version"))
+    migrate.upgrade(connection)
+
+
+async def test_the_steps_lead_to_the_tables_that_the_code_knows_and_begins_with(
+    database_url: str,
+) -> None:
+    async with opened(database_url) as database:
+        async with database.writing() as connection:
+            begun = await connection.run_sync(_shape)
+            await connection.run_sync(_stepwise)
+        async with database.reading() as connection:
+            assert await connection.run_sync(_differences) == []
+            assert await connection.run_sync(migrate.version_of) == migrate.HEAD
+            assert await connection.run_sync(_shape) == begun
 
 
 async def test_a_database_that_is_opened_again_has_what_it_had(database_url: str) -> None:
