@@ -125,3 +125,35 @@ LEDGER: Final = Table(
     Index("ledger_time", "started_at"),
 )
 """One row a sub-call. The indexes by key and by team hold all that a sum over a period needs."""
+
+RUNS: Final = Table(
+    "runs",
+    METADATA,
+    Column("owner", String, primary_key=True),
+    Column("run", String, primary_key=True),
+    Column("body", String, nullable=False),
+    Column("session", String),
+    Column("state", String, nullable=False),
+    Column("background", Integer, nullable=False),
+    Column("token", BigInteger, nullable=False),
+    Column("until_ms", BigInteger, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("written_ms", BigInteger, nullable=False),
+    Column("record", String, nullable=False),
+    Column("standing", String, nullable=False),
+    Index("runs_body", "owner", "body"),
+    Index("runs_session", "owner", "session"),
+    Index("runs_written", "written_ms"),
+    Index("runs_state", "state", "background"),
+)
+"""Runs: who has claimed one until when (milliseconds of the epoch), and JSON of what it is."""
+
+STEPS: Final = Table(
+    "steps",
+    METADATA,
+    Column("owner", String, primary_key=True),
+    Column("run", String, primary_key=True),
+    Column("path", String, primary_key=True),
+    Column("record", String, nullable=False),
+)
+"""The sub-calls of runs, each as JSON."""

@@ -1,0 +1,1 @@
+"""Where runs are kept: one interface, in memory, in Redis, and in the database."""

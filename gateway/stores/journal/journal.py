@@ -1,0 +1,108 @@
+"""The interface of a journal: a few operations, each of which happens as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+from gateway.stores.journal.records import RunName, RunRecord, Standing, StepRecord, Stored
+
+Matching: TypeAlias = Literal["name", "waiting", "any"]
+"""Whether a run of the same body is looked for where there is none of the name: one that waits to
+be taken up, or with ``any`` (the client says that it asks again) whatever became of it."""
+
+
+class JournalLost(Exception):
+    """The journal does not answer now."""
+
+
+class StaleToken(Exception):
+    """Another replica has claimed the run since: nothing was written."""
+
+
+class Hold(NamedTuple):
+    """A claim of a run; ``token`` grows with each."""
+
+    name: RunName
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The wish to carry a run out: that of the name, else a like one, else a new one.
+
+    ``again`` claims one that is over too.
+    """
+
+    record: RunRecord
+    lease_ms: int
+    matching: Matching = "name"
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """The run is ours, as *hold* says. ``is_new``: it has just begun."""
+
+    hold: Hold
+    stored: Stored
+    is_new: bool = False
+
+
+Answer: TypeAlias = Claimed | Stored
+"""Ours; or it is another's, or over, or was about something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Steps of a run, and how it stands. With ``ends`` the claim is given up."""
+
+    hold: Hold
+    steps: Sequence[StepRecord] = ()
+    standing: Standing | None = None
+    ends: bool = False
+    record: RunRecord | None = None
+
+
+class Journal(Protocol):
+    """Keeps runs. Every operation may raise ``JournalLost``."""
+
+    async def claim(self, claim: Claim) -> Answer:
+        """Return the run that *claim* is about: claimed, or as it stands if it cannot be."""
+        ...
+
+    async def write(self, write: Write) -> None:
+        """Write all of *write* or nothing; it lasts when this returns.
+
+        Raises:
+            StaleToken: Another has claimed the run.
+        """
+        ...
+
+    async def renew(self, holds: Sequence[Hold], lease_ms: int) -> Sequence[Hold]:
+        """Hold on to *holds* for longer; return those that were lost."""
+        ...
+
+    async def find(self, name: RunName) -> Stored | None:
+        """Return a run with its steps, None if there is none."""
+        ...
+
+    async def abandoned(self, limit: int) -> Sequence[RunRecord]:
+        """Return runs that were to go on in the background and that nobody is at work on."""
+        ...
+
+    async def purge(self, before_ms: int) -> int:
+        """Forget runs that nothing was written of since *before_ms*; return how many."""
+        ...
+
+    async def erase(self, owner: str) -> int:
+        """Forget all runs of the key *owner*; return how many."""
+        ...
+
+
+def claimable(stored: Stored, claim: Claim) -> bool:
+    """Return whether the run that was found is one that *claim* may take."""
+    if stored.record.body != claim.record.body or stored.is_executing:
+        return False
+    return claim.again or stored.is_waiting or stored.standing.state == "failed"

@@ -1,0 +1,151 @@
+"""A journal in memory: what a process knows of its runs, for as long as it lives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from time import time
+
+from gateway.stores.journal.journal import (
+    Answer,
+    Claim,
+    Claimed,
+    Hold,
+    StaleToken,
+    Write,
+    claimable,
+)
+from gateway.stores.journal.records import (
+    RunName,
+    RunRecord,
+    Standing,
+    StepRecord,
+    Stored,
+)
+
+
+def wall_ms() -> int:
+    """Return the wall's time in milliseconds."""
+    return int(time() * 1000)
+
+
+@dataclass(slots=True)
+class _Kept:
+    record: RunRecord
+    standing: Standing
+    token: int
+    until_ms: int
+    written_ms: int
+    steps: dict[str, StepRecord] = field(default_factory=dict)
+
+
+class MemoryJournal:
+    """Keeps runs in this process, *most* of them. *clock* gives milliseconds of the epoch."""
+
+    def __init__(self, clock: Callable[[], int] = wall_ms, *, most: int = 10_000) -> None:
+        self._clock = clock
+        self._most = most
+        self._runs: dict[RunName, _Kept] = {}
+        self._bodies: dict[tuple[str, str], dict[RunName, None]] = {}
+
+    async def claim(self, claim: Claim) -> Answer:
+        """Return the run that *claim* is about."""
+        kept = self._runs.get(claim.record.name) or self._like(claim)
+        now = self._clock()
+        if kept is None:
+            record = claim.record
+            kept = _Kept(record, Standing(), 1, now + claim.lease_ms, now)
+            self._runs[record.name] = kept
+            self._bodies.setdefault((record.name.owner, record.body), {})[record.name] = None
+            self._bound(now)
+            return Claimed(Hold(record.name, 1), self._stored(kept), is_new=True)
+        found = self._stored(kept)
+        if not claimable(found, claim):
+            return found
+        kept.token += 1
+        kept.until_ms, kept.written_ms = now + claim.lease_ms, now
+        kept.standing = replace(kept.standing, state="executing")
+        return Claimed(Hold(kept.record.name, kept.token), replace(found, token=kept.token))
+
+    async def write(self, write: Write) -> None:
+        """Write all of *write* or nothing."""
+        kept = self._runs.get(write.hold.name)
+        if kept is None or kept.token != write.hold.token:
+            raise StaleToken
+        kept.steps.update({step.path: step for step in write.steps})
+        kept.standing = write.standing or kept.standing
+        kept.record = write.record or kept.record
+        kept.written_ms = self._clock()
+        if write.ends:
+            kept.until_ms = 0
+
+    async def renew(self, holds: Sequence[Hold], lease_ms: int) -> Sequence[Hold]:
+        """Hold on to *holds*; return those that were lost."""
+        lost: list[Hold] = []
+        for hold in holds:
+            kept = self._runs.get(hold.name)
+            if kept is None or kept.token != hold.token:
+                lost.append(hold)
+            elif kept.until_ms:  # one that has just ended is not held any more
+                kept.until_ms = self._clock() + lease_ms
+        return lost
+
+    async def find(self, name: RunName) -> Stored | None:
+        """Return a run with its steps."""
+        kept = self._runs.get(name)
+        return None if kept is None else self._stored(kept)
+
+    async def abandoned(self, limit: int) -> Sequence[RunRecord]:
+        """Return runs of the background that nobody is at work on."""
+        found = [
+            kept.record
+            for kept in self._runs.values()
+            if kept.record.background and self._stored(kept).is_waiting
+        ]
+        return found[:limit]
+
+    async def purge(self, before_ms: int) -> int:
+        """Forget runs of which nothing was written since *before_ms*."""
+        now = self._clock()
+        return self._forget(
+            [
+                name
+                for name, kept in self._runs.items()
+                if kept.written_ms < before_ms and kept.until_ms <= now
+            ]
+        )
+
+    async def erase(self, owner: str) -> int:
+        """Forget all runs of *owner*."""
+        return self._forget([name for name in self._runs if name.owner == owner])
+
+    def _forget(self, names: Sequence[RunName]) -> int:
+        for name in names:
+            body = name.owner, self._runs.pop(name).record.body
+            alike = self._bodies[body]
+            del alike[name]
+            if not alike:
+                del self._bodies[body]
+        return len(names)
+
+    def _bound(self, now: int) -> None:
+        """Forget the oldest run that nobody is at work on, where there are too many."""
+        if len(self._runs) > self._most:
+            over = (name for name, kept in self._runs.items() if kept.until_ms <= now)
+            self._forget(list(islice(over, 1)))
+
+    def _like(self, claim: Claim) -> _Kept | None:
+        """Return a run of the same body: the oldest that waits, else the last of all."""
+        if claim.matching == "name":
+            return None
+        body = claim.record.name.owner, claim.record.body
+        like = [self._runs[name] for name in self._bodies.get(body, ())]
+        waiting = [kept for kept in like if self._stored(kept).is_waiting]
+        if waiting:
+            return waiting[0]
+        return like[-1] if like and claim.matching == "any" else None
+
+    def _stored(self, kept: _Kept) -> Stored:
+        left = max(kept.until_ms - self._clock(), 0)
+        return Stored(kept.record, kept.standing, kept.token, left, tuple(kept.steps.values()))

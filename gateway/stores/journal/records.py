@@ -1,0 +1,195 @@
+"""What is written down of a run and of its steps, and the JSON that both are kept as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import orjson
+
+RunState: TypeAlias = Literal[
+    "executing", "suspended", "interrupted", "completed", "failed", "cancelled"
+]
+"""``suspended``: put away at a rate limit. ``interrupted``: broken off, and it can go on."""
+StepState: TypeAlias = Literal[
+    "planned", "dispatched", "completed", "failed", "ambiguous", "superseded"
+]
+"""``ambiguous``: sent, and nobody knows what came of it. ``superseded``: no longer wanted."""
+
+WAITING: Final[frozenset[RunState]] = frozenset({"suspended", "interrupted"})
+"""States in which a run waits to be taken up by whoever sends the same request again."""
+
+
+class RunName(NamedTuple):
+    """A run's name, and the key whose it is: two keys may use one name."""
+
+    owner: str
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The request that began a run, so that it can be gone on with when nobody asks.
+
+    ``headers`` are those that matter, without credentials.
+    """
+
+    path: str
+    raw: str
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What of a run stays as it was when it began.
+
+    Attributes:
+        name: Whose it is, and what it is called.
+        body: A hash of what was asked.
+        plan: A hash of what was to be done for it.
+        secret: What its dice are thrown from; never shown.
+        created_ms: When it began, of the epoch.
+        session: The session that it belongs to.
+        named: Whether its client knows the name, and so will ask for it.
+        technique: What is carried out, ``none`` for a plain call.
+        model: The operator's name of the model.
+        background: Whether it goes on without anybody waiting for it.
+        sent: The request itself.
+        parent: The run that it was forked from.
+    """
+
+    name: RunName
+    body: str
+    plan: str
+    secret: str
+    created_ms: int
+    session: str | None = None
+    named: bool = False
+    technique: str = "none"
+    model: str = ""
+    background: bool = False
+    sent: Sent | None = None
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a run stands. ``eta_ms`` is a time of the epoch, ``waste`` and ``saved`` picodollars.
+
+    ``saved`` is what was answered from the journal and not paid again, in ``replayed`` steps;
+    ``answer`` are its events, as ``gateway.runs.events`` writes them, once there is one.
+    """
+
+    state: RunState = "executing"
+    eta_ms: int | None = None
+    reason: str | None = None
+    waste: int = 0
+    saved: int = 0
+    replayed: int = 0
+    ambiguous: int = 0
+    resumes: int = 0
+    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One sub-call of a run.
+
+    Attributes:
+        path: Its place in the run, the same each time the run is carried out.
+        key: A hash of what was asked.
+        state: What came of it.
+        after: How many steps had ended when it was asked for.
+        seq: Its place among those that have ended, 0 as long as it has not.
+        attempts: How often it was sent.
+        role: The part that it plays.
+        model: The operator's name of the model that answered, ``provider`` and ``shown`` beside.
+        tokens: Input and output tokens, as far as they were counted.
+        cost: Picodollars, None where the price or the tokens are not known.
+        events: What was answered, as ``gateway.runs.events`` writes it.
+        error: Of one that failed: kind, code and message.
+        at_ms: When this was written, of the epoch.
+    """
+
+    path: str
+    key: str
+    state: StepState = "planned"
+    after: int = 0
+    seq: int = 0
+    attempts: int = 0
+    role: str = ""
+    model: str = ""
+    provider: str = ""
+    shown: str = ""
+    tokens: tuple[int, int] | None = None
+    cost: int | None = None
+    events: str | None = None
+    error: tuple[str, str, str] | None = None
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A run as it was found. ``lease_ms`` is how long its owner still holds it, 0: nobody does."""
+
+    record: RunRecord
+    standing: Standing
+    token: int
+    lease_ms: int = 0
+    steps: Sequence[StepRecord] = field(default=())
+
+    @property
+    def is_executing(self) -> bool:
+        """Whether somebody is at work on it."""
+        return self.standing.state == "executing" and self.lease_ms > 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits to be taken up."""
+        return self.standing.state in WAITING or (
+            self.standing.state == "executing" and self.lease_ms <= 0
+        )
+
+
+def written(value: RunRecord | Standing | StepRecord) -> str:
+    """Return *value* as JSON."""
+    return orjson.dumps(value, default=_plain).decode()
+
+
+def run_read(text: str) -> RunRecord:
+    """Return the run that ``written`` wrote."""
+    found = _known(RunRecord, orjson.loads(text))
+    sent = found.get("sent")
+    return RunRecord(
+        **found
+        | {"name": RunName(*found["name"]), "sent": None if sent is None else Sent(**sent)}
+    )
+
+
+def standing_read(text: str) -> Standing:
+    """Return how the run stood."""
+    return Standing(**_known(Standing, orjson.loads(text)))
+
+
+def step_read(text: str) -> StepRecord:
+    """Return the step that ``written`` wrote."""
+    found = _known(StepRecord, orjson.loads(text))
+    for name in ("tokens", "error"):
+        if found.get(name) is not None:
+            found[name] = tuple(found[name])
+    return StepRecord(**found)
+
+
+def _known(kind: type[Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that this release knows: a later one may have written more."""
+    names = {one.name for one in fields(kind)}
+    return {name: value for name, value in found.items() if name in names}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(type(value).__name__)
