@@ -12,6 +12,9 @@ from techniques.core.errors import (
     GatewayError,
     HeldBack,
     KeyLimited,
+    RunBusy,
+    RunConflict,
+    RunSuspended,
     UpstreamFailed,
 )
 
@@ -28,6 +31,10 @@ def advice(error: GatewayError, status: int) -> dict[str, str]:
 
     ``x-should-retry: false`` stands only where a client would otherwise try again in vain.
     """
+    if isinstance(error, RunSuspended):
+        return _resumed(error.retry_after)
+    if isinstance(error, RunBusy):
+        return {"retry-after": str(math.ceil(error.retry_after)), "x-should-retry": "true"}
     if isinstance(error, HeldBack | KeyLimited):
         return _held(error.retry_after)
     headers: dict[str, str] = {}
@@ -36,10 +43,26 @@ def advice(error: GatewayError, status: int) -> dict[str, str]:
     if isinstance(error, UpstreamFailed):
         hopeless = not error.retryable or (error.retry_after or 0.0) > LONGEST_S
     else:
-        hopeless = isinstance(error, (CapReached, DeadlinePassed))
+        hopeless = isinstance(error, (CapReached, DeadlinePassed, RunConflict))
     if hopeless and (status in _RETRIED or status >= 500 or status == 402):
         headers["x-should-retry"] = "false"
     return headers
+
+
+def _resumed(wait: float | None) -> dict[str, str]:
+    """Return what is said of a run that goes on when it is asked for again, in *wait* seconds.
+
+    Asking earlier is no loss, for nothing of it is paid twice: so a client may try in a minute
+    also where the wait is longer.
+    """
+    seconds = 1.0 if wait is None else max(wait, 0.0)
+    headers = {} if wait is None else {"x-lockgate-eta-ms": str(math.ceil(1000 * seconds))}
+    sooner = min(seconds, LONGEST_S)
+    return headers | {
+        "retry-after": str(math.ceil(sooner)),
+        "retry-after-ms": str(math.ceil(1000 * sooner)),
+        "x-should-retry": "true",
+    }
 
 
 def _held(wait: float | None) -> dict[str, str]:

@@ -9,12 +9,15 @@
     + OverLimit          ... it alone is more than a rate limit can ever let through
   - Denied               the caller: not allowed
     + Unauthenticated    ... no key, or a wrong one
+  - RunConflict          the caller: its run cannot go on so; asking again is no help
+  - RunBusy              the caller: its run is at work elsewhere; later it has an answer
   - KeyLimited           the caller: its key makes more calls than it may; later it can
   - DeadlinePassed       the caller: the time that was given is over
   - Unavailable          the operator: this gateway cannot take the call now
   - UpstreamFailed       the provider; ``kind``, ``retryable`` and ``retry_after`` say what to do
     + StreamBroken       ... after part of the answer had been sent
     + HeldBack           ... it was not asked: its rate limit would refuse the call
+      - RunSuspended     ... and the run goes on where it stands when it is asked for again
   - TechniqueFailed      the technique: no acceptable answer within its budget
 
 A bug is none of these: it stays the built-in exception that it is.
@@ -100,6 +103,26 @@ class Unauthenticated(Denied):
     """No key, or a wrong one."""
 
     default_code = "invalid_api_key"
+
+
+class RunConflict(GatewayError):
+    """The run cannot go on as it is asked to: it is about something else, or has changed."""
+
+    default_code = "run_conflict"
+
+
+class RunBusy(GatewayError):
+    """The run is at work elsewhere, and its answer is not there yet.
+
+    Attributes:
+        retry_after: Seconds after which it is worth asking again.
+    """
+
+    default_code = "run_executing"
+
+    def __init__(self, message: str, *, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class KeyLimited(GatewayError):
@@ -216,6 +239,20 @@ class HeldBack(UpstreamFailed):
     ) -> None:
         super().__init__(message, "rate_limited", retry_after=retry_after)
         self.code = code or self.default_code
+
+
+class RunSuspended(HeldBack):
+    """The run is put away at a rate limit; who sends the request again has it go on.
+
+    Attributes:
+        run: Its name.
+    """
+
+    default_code = "run_suspended"
+
+    def __init__(self, message: str, run: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message, retry_after=retry_after)
+        self.run = run
 
 
 class TechniqueFailed(GatewayError):
