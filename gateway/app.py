@@ -10,19 +10,18 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.surfaces import admin, operations
+from gateway.surfaces import admin, operations, spoken
 from gateway.surfaces.completion import CompletionEndpoint
 from gateway.surfaces.count_tokens import CountTokensEndpoint
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.ledger import LedgerEndpoint
 from gateway.surfaces.models import ModelsEndpoint
-from gateway.wire.anthropic import AnthropicMessages
+from gateway.surfaces.runs import run_routes
 from gateway.wire.dialect import Dialect
-from gateway.wire.openai_chat import OpenAIChat
 from gateway.wiring import Parts
 
-CHAT: Final[Dialect] = OpenAIChat()
-MESSAGES: Final[Dialect] = AnthropicMessages()
+CHAT: Final[Dialect] = spoken.CHAT
+MESSAGES: Final[Dialect] = spoken.MESSAGES
 DIALECTS: Final[Mapping[str, Dialect]] = {
     "/v1/chat/completions": CHAT,
     "/v1/messages": MESSAGES,
@@ -79,6 +78,7 @@ def _others(parts: Parts) -> Starlette:
             Route("/readyz", operations.ReadyEndpoint(parts.front.gate, parts.lost).serve),
             Route("/metrics", metrics.serve),
             Route("/admin/ledger", admin.for_admin(parts.admin_token, ledger.serve)),
+            *run_routes(parts.front.door, parts.front.behind),
             *admin.routes(register, parts.admin_token),
         ],
         exception_handlers={404: operations.unknown_path, 405: operations.unknown_path},

@@ -31,6 +31,7 @@ class Durable:
     register: Register
     ledger: LedgerTable
     writer: RowWriter
+    database: Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def _durable(  # noqa: PLR0917 - all of it is handed on
     known = Known(models, frozenset(load(catalog)) | {"none", "auto"})
     owners = OwnerTables(database)
     register = Register(config, secrets.key_secret, known, owners, ledger, changes)
-    return Durable(register, ledger, RowWriter(ledger, count))
+    return Durable(register, ledger, RowWriter(ledger, count), database)
 
 
 def _door(config: Config, secrets: Secrets) -> Door:

@@ -12,7 +12,7 @@ from typing import Final
 
 import anyio
 
-from gateway.admission.verdict import Patience
+from gateway.admission.verdict import OnLimit, Patience
 from gateway.channels.choices import counted, repeated
 from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryPolicy
@@ -32,6 +32,7 @@ from gateway.planning.choices import choices_of
 from gateway.planning.plan import BY_SLUG, Plan, Planner
 from gateway.policy.keys import Caller
 from gateway.policy.wishes import Wishes
+from gateway.runs.live import LiveRun
 from gateway.wire.dialect import Call
 from techniques.core.channel import (
     Channel,
@@ -49,6 +50,7 @@ from techniques.core.request import Request
 from techniques.core.task import Calibration, Sandbox, Task, Uncalibrated, Unlimited
 
 _MARGIN_S: Final = 0.1
+_BACKGROUND_S: Final = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,10 @@ class Pipeline:
         warning = Warned("technique_masked", f"{plan.technique}: {lost}")
         return replace(plan, card=None, options=None, warnings=(*plan.warnings, warning))
 
-    def answer(self, asked: Asked, plan: Plan, ledger: Ledger) -> EventStream:
-        """Return the events of carrying out *plan*; the facts go to *ledger*.
+    def answer(
+        self, asked: Asked, plan: Plan, ledger: Ledger, journal: LiveRun | None = None
+    ) -> EventStream:
+        """Return the events of carrying out *plan*; the facts go to *ledger*, steps to *journal*.
 
         Raises:
             GatewayError: It failed, on entering or later.
@@ -125,32 +129,33 @@ class Pipeline:
             headers=asked.headers,
             relay=asked.call.relay,
         )
-        run = self._run(asked, plan, ledger)
-        stack = self._stack(asked, plan, request, (ledger, run))
+        run = self._run(asked, plan, ledger, journal)
+        stack = self._stack(asked, plan, request, (ledger, run, journal))
         if plan.card is not None:
             request = _in_full(plan, request)
             answer = self._technique(asked, plan, request, stack).open(request)
         else:
-            answer = stack.to(plan.models).open(request)
+            answer = stack.plain(plan.models).open(request)
             if stack.deadline is not None:
                 answer = _within(stack.deadline, answer)
         return answer if run is None or run.is_free else _Closing(run, answer)
 
-    def _run(self, asked: Asked, plan: Plan, ledger: Ledger) -> Run | None:
+    def _run(self, asked: Asked, plan: Plan, ledger: Ledger, journal: LiveRun | None) -> Run | None:
         """Return what lets the sub-calls of this request through."""
         if self.pacer is None:
             return None
         caller, wishes = asked.caller, asked.wishes
         patience = Patience(
-            self.pacer.surface_s(streamed=asked.call.streamed),
+            _surface_s(self.pacer, asked, journal),
             wished_s=None if wishes.max_wait_ms is None else wishes.max_wait_ms / 1000,
             deadline_s=plan.deadline_s,
             read_s=asked.read_s,
-            on_limit=wishes.on_limit or "hold",
+            on_limit=_on_limit(wishes, journal),
         )
         request_id = asked.request_id or token_hex(16)
+        run = journal.name if journal is not None else wishes.run or request_id
         standing = Standing(
-            whose=Whose(request_id, wishes.run or request_id, caller.name, caller.team),
+            whose=Whose(request_id, run, caller.name, caller.team),
             use=plan.technique,
             tenant=caller.name or "",
             priority=_priority(caller, wishes.priority),
@@ -161,9 +166,13 @@ class Pipeline:
         return Run(self.pacer, standing, ledger, self.pacer.purse(caller))
 
     def _stack(
-        self, asked: Asked, plan: Plan, request: Request, of: tuple[Ledger, Run | None]
+        self,
+        asked: Asked,
+        plan: Plan,
+        request: Request,
+        of: tuple[Ledger, Run | None, LiveRun | None],
     ) -> Stack:
-        wishes, (ledger, run) = asked.wishes, of
+        wishes, (ledger, run, journal) = asked.wishes, of
         capped = plan.card or wishes.max_calls is not None or wishes.max_cost_usd is not None
         retry = self.retry
         if asked.attempted:
@@ -175,7 +184,7 @@ class Pipeline:
         trace = Trace(live=asked.call.streamed) if traced else None
         seconds = plan.deadline_s
         deadline = None if seconds is None else Deadline(anyio.current_time() + seconds, seconds)
-        return Stack(retry, self.random, ledger, allowance, trace, deadline, run)
+        return Stack(retry, self.random, ledger, allowance, trace, deadline, run, journal)
 
     def _technique(self, asked: Asked, plan: Plan, request: Request, stack: Stack) -> Channel:
         assert plan.card is not None
@@ -191,15 +200,15 @@ class Pipeline:
             stack.member("judge", (plan.judge,)) if plan.judge else None,
             stack.member("critic", (plan.critic,)) if plan.critic else None,
         )
-        seed = request.sampling.seed
+        journal = stack.journal
         task = Task(
             request,
             plan.options,
-            Random(self.random.getrandbits(64) if seed is None else seed),
+            self._dice(request.sampling.seed, journal),
             stack.allowance or Unlimited(),
             None if stack.deadline is None else _for_calls(stack.deadline),
             choices=plan.choices,
-            fence=token_hex(8),
+            fence=token_hex(8) if journal is None else journal.fence(),
             sandbox=self.sandbox,
             techniques=plan.techniques,
             calibration=self.calibration,
@@ -208,6 +217,25 @@ class Pipeline:
         if stack.trace is not None:
             return TracedChannel(run, task, channels, stack.trace)
         return TechniqueChannel(run, task, channels)
+
+    def _dice(self, seed: int | None, journal: LiveRun | None) -> Random:
+        """Return the dice of a technique: a run that is journaled throws the same ones again."""
+        if seed is not None:
+            return Random(seed)
+        return Random(self.random.getrandbits(64)) if journal is None else journal.dice()
+
+
+def _surface_s(pacer: Pacer, asked: Asked, journal: LiveRun | None) -> float:
+    """Return how long a call may be held by what waits for it: in the background, nobody."""
+    if journal is not None and journal.record.background:
+        return _BACKGROUND_S
+    return pacer.surface_s(streamed=asked.call.streamed)
+
+
+def _on_limit(wishes: Wishes, journal: LiveRun | None) -> OnLimit:
+    if journal is not None and journal.record.background:
+        return "hold"
+    return wishes.on_limit or "hold"
 
 
 def _run(plan: Plan, card: Card, wishes: Wishes) -> Technique:

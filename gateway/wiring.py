@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
 from pydantic import SecretStr
 
+from gateway.bookkeeping import bookkeeping
 from gateway.channels.retrying import RetryPolicy
 from gateway.config import Config, ModelConfig, ProviderConfig, Secrets
 from gateway.config.calibration import measured
@@ -21,6 +22,7 @@ from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.log import log_requests
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.rows import RecentRows
+from gateway.metering.meters.runs import RunsMeter
 from gateway.metering.spool import Spool
 from gateway.opening import pacing, pacing_meter
 from gateway.pipeline import Pipeline
@@ -30,7 +32,9 @@ from gateway.policy.callers import caps_of
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.targets import target_of
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
+from gateway.surfaces.behind import Behind
 from gateway.surfaces.completion import Front
+from gateway.surfaces.spoken import DIALECTS
 from gateway.upstream import provider, providers
 from gateway.upstream.account import Account
 from gateway.upstream.http import HttpChannel, Patience
@@ -82,18 +86,25 @@ async def running(
         rows = RecentRows()
         pacing_counts = pacing_meter(registry, config)
         meter = PrometheusMeter(registry, catalogue.labels())
-        spool = Spool((meter, pacing_counts, rows, log_requests, *kept.meters))
+        runs_counts = RunsMeter(registry, [(row.name, row.provider) for row in config.models])
+        spool = Spool((meter, pacing_counts, runs_counts, rows, log_requests, *kept.meters))
         stack.callback(spool.drain)
         paced = await stack.enter_async_context(
             pacing(config, upstreams.accounts.values(), kept.durable, pacing_counts)
         )
+        pipeline = replace(
+            _pipeline(config, catalogue, cards, await _sandbox(config.reliability.sandbox)),
+            pacer=paced.pacer,
+        )
+        runs = await stack.enter_async_context(bookkeeping(config, kept.durable))
+        behind = None if runs is None else Behind(kept.door, pipeline, (spool,), runs, DIALECTS)
+        if behind is not None:
+            behind.runs.beside(behind.sweep)
         front = Front(
             door=kept.door,
-            pipeline=replace(
-                _pipeline(config, catalogue, cards, await _sandbox(config.reliability.sandbox)),
-                pacer=paced.pacer,
-            ),
+            pipeline=pipeline,
             meters=(spool,),
+            behind=behind,
             max_body=config.server.max_body,
             keepalive_s=config.server.keepalive_s,
         )

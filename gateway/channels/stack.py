@@ -11,6 +11,7 @@ from gateway.channels.admitted import AdmittedChannel
 from gateway.channels.capped import CappedChannel
 from gateway.channels.fallback import FallbackChannel
 from gateway.channels.hedged import HedgedChannel
+from gateway.channels.journaled import DispatchedChannel, JournaledChannel
 from gateway.channels.metered import MeteredChannel
 from gateway.channels.retrying import RetryingChannel, RetryPolicy
 from gateway.channels.timed import Deadline, TimedChannel
@@ -20,6 +21,7 @@ from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import CallRetried, Ledger
 from gateway.pacing.run import Run
 from gateway.policy.models import Model
+from gateway.runs.live import LiveRun
 from pricing.price import costlier
 from techniques.core.channel import Channel, Member
 from techniques.core.errors import UpstreamFailed
@@ -32,7 +34,8 @@ class Stack:
     """Builds the channels of one run.
 
     ``allowance`` is None when the run has no caps, ``trace`` when nobody looks on, ``deadline``
-    when a technique's calls have none, ``paced`` when nothing is held back.
+    when a technique's calls have none, ``paced`` when nothing is held back, ``journal`` when the
+    run is not written down.
     """
 
     retry: RetryPolicy
@@ -42,6 +45,11 @@ class Stack:
     trace: Trace | None = None
     deadline: Deadline | None = None
     paced: Run | None = None
+    journal: LiveRun | None = None
+
+    def plain(self, models: tuple[Model, ...]) -> Channel:
+        """Return the channel of a call that no technique makes: all of its run is one step."""
+        return self._written_down(self.to(models), "0", models[0])
 
     def to(self, models: tuple[Model, ...]) -> Channel:
         """Return the channel to the first of *models*, with the others to fall back on."""
@@ -60,15 +68,25 @@ class Stack:
 
         What it costs is told by how much dearer it is than the model *beside* it, if any.
         """
-        channel = self.to(models)
+        channel = self._written_down(self.to(models), name, models[0])
         if self.deadline is not None:  # over all that is tried for one answer
             channel = TimedChannel(channel, self.deadline)
         return _named(name, models[0], channel, beside)
 
+    def _written_down(self, channel: Channel, name: str, model: Model) -> Channel:
+        """Return *channel* with each call on it a step of the run, retries and all."""
+        if self.journal is None:
+            return channel
+        return JournaledChannel(channel, self.journal, (name, model), self.allowance)
+
     def _to_one(self, model: Model, *, moves: bool = False) -> Channel:
         # Innermost first.
         # each attempt is a row of its own, with its own price
-        metered = MeteredChannel(model.channel, model.target, model.price, self.ledger)
+        sent: Channel = model.channel
+        # only what was let through is written down as sent
+        if self.journal is not None:
+            sent = DispatchedChannel(model.channel, model, self.journal)
+        metered = MeteredChannel(sent, model.target, model.price, self.ledger)
         channel: Channel = metered
         # an attempt that was not admitted is no row
         if self.paced is not None:

@@ -13,6 +13,7 @@ from pydantic import Field, SecretStr, model_validator
 
 from gateway.config.callers import CapsConfig, KeyConfig, TeamConfig, unfit_callers
 from gateway.config.database import DatabaseConfig
+from gateway.config.journal import JournalConfig
 from gateway.config.models import ModelConfig
 from gateway.config.names import serves, twice
 from gateway.config.pacing import LimitsConfig, PacingConfig, StoreConfig, VendorName
@@ -146,6 +147,7 @@ class Config(Section):
     reuse: Mapping[str, Any] = {}
     traffic: Mapping[str, Any] = {}
     database: DatabaseConfig = DatabaseConfig()
+    journal: JournalConfig = JournalConfig()
 
     @model_validator(mode="after")
     def _names_exist(self) -> Config:
@@ -175,6 +177,8 @@ def unknown_names(config: Config) -> Iterator[str]:
     for path, name in _model_references(config):
         if not serves(models, name):
             yield f"{path}: there is no model {name!r}"
+    if config.journal.durability == "redis" and config.store.redis is None:
+        yield "journal.durability: redis needs store.redis"
     yield from _unfit_styles(config)
     yield from unfit_callers(config.keys, config.teams, models)
 

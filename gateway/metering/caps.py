@@ -37,6 +37,7 @@ class RunAllowance:
         self._ledger = ledger
         self._expected = expected
         self._begun = 0
+        self._before: list[int] = []
         self._held = 0
 
     @property
@@ -68,6 +69,15 @@ class RunAllowance:
         self._held += held
         return held
 
+    def repeat(self, calls: int, cost: int | None) -> None:
+        """Count *calls* that an earlier attempt at the run made, and that cost *cost* together.
+
+        What is left must be what was left then, for a technique decides by it.
+        """
+        self._begun += calls
+        if cost:
+            self._before.append(cost)
+
     def give_back(self, held: int) -> None:
         """Hold *held* no more: the call has ended, and what it cost is in the ledger."""
         self._held -= held
@@ -84,10 +94,13 @@ class RunAllowance:
         return most is not None and self._spent() + self._held + expected > most
 
     def _spent(self) -> int:
-        return sum(row.cost for row in self._ledger.rows if row.cost)
+        return sum(self._costs())
+
+    def _costs(self) -> list[int]:
+        return [*self._before, *(row.cost for row in self._ledger.rows if row.cost)]
 
     def _each(self) -> int:
-        costs = [row.cost for row in self._ledger.rows if row.cost]
+        costs = self._costs()
         return sum(costs) // len(costs) if costs else self._expected
 
     def _told(self, expected: int) -> str:

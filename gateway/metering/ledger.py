@@ -97,6 +97,36 @@ class HeaderUnread:
 
 
 @dataclass(frozen=True, slots=True)
+class StepReplayed:
+    """A sub-call was answered from the journal of its run; *saved* picodollars it had cost."""
+
+    model: str
+    saved: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepAmbiguous:
+    """A sub-call was sent by somebody who is gone, and nobody knows what came of it."""
+
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPutAway:
+    """A run was suspended at the rate limit of its account."""
+
+    model: str
+    provider: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunResumed:
+    """A run goes on that had stopped. ``cause``: ``name``, ``body``, ``crash``, ``background``."""
+
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
 class RequestBegun:
     """A client request has come; a ``RequestFinished`` follows."""
 
@@ -145,6 +175,10 @@ Fact: TypeAlias = (
     | NeedMet
     | HeaderUnread
     | Warned
+    | StepReplayed
+    | StepAmbiguous
+    | RunPutAway
+    | RunResumed
     | RequestBegun
     | RequestFinished
 )

@@ -92,6 +92,12 @@ class KeyBook:
             raise Unauthenticated(NOT_VALID)
         return caller
 
+    def named(self, name: str | None) -> Caller | None:
+        """Return whose key is called *name*, None if there is no such key any more."""
+        if name is None:
+            return OPEN if self._open else None
+        return self._ring.named(name)
+
     async def refresh(self) -> None:
         """Take in what has changed.
 

@@ -70,6 +70,10 @@ class Door(Protocol):
         """
         ...
 
+    def named(self, name: str | None) -> Caller | None:
+        """Return whose key is called *name*, None if there is no such key any more."""
+        ...
+
 
 class KeyRing:
     """Client keys, found by their hash: a look-up tells nothing of a key by its time."""
@@ -110,6 +114,10 @@ class KeyRing:
     def find(self, digest: bytes) -> Caller | None:
         """Return the caller whose key has this hash, None if there is none."""
         return self._callers.get(digest)
+
+    def named(self, name: str | None) -> Caller | None:
+        """Return whose key is called *name*, None if there is no such key."""
+        return next((one for one in self._callers.values() if one.name == name), None)
 
     def put(self, hashed: str, caller: Caller) -> None:
         """Let in who has the key of this hash."""
@@ -156,6 +164,10 @@ class OpenDoor:
         """Return the caller without a name."""
         del headers
         return OPEN
+
+    def named(self, name: str | None) -> Caller | None:
+        """Return the caller without a name."""
+        return OPEN if name is None else None
 
 
 def _key(headers: Mapping[str, str]) -> str | None:

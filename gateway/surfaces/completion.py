@@ -5,25 +5,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from secrets import token_hex
 from time import perf_counter
 from typing import Final
 
+import orjson
 import structlog
 from starlette.types import Receive, Scope, Send
 
-from gateway.metering.ledger import Ledger, Meter, RequestBegun, RequestFinished
+from gateway.metering.ledger import Ledger, Meter, RequestBegun
 from gateway.pipeline import Asked, Pipeline
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import Door
+from gateway.surfaces.behind import Behind
+from gateway.surfaces.finishing import finished
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import body_of, headers_of
-from gateway.surfaces.outcome import code_of, outcome_of
+from gateway.surfaces.kept import is_kept, run_path, sent_of, wanted, wants_no_wait
 from gateway.surfaces.telling import head_of, summary_of
 from gateway.surfaces.visit import Visit
 from gateway.wire.body import parse
 from gateway.wire.dialect import Dialect
 from gateway.wire.respond import Exchange, Gone, encoded
+from techniques.core.channel import EventStream
 from techniques.core.errors import GatewayError, Unavailable
 
 _FORWARDED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -37,15 +42,27 @@ _LEFT: Final = 499
 _log = structlog.get_logger()
 
 
+class _GoesOn(Exception):
+    """A request is carried out, as the run of that name, and nobody waits for it."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(run)
+        self.run = run
+
+
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What the surfaces share: who may in, how large a body may be, where facts go."""
+    """What the surfaces share: who may in, how large a body may be, where facts go.
+
+    ``behind`` None: no run is written down.
+    """
 
     door: Door
     pipeline: Pipeline
     meters: tuple[Meter, ...]
     max_body: int
     keepalive_s: float
+    behind: Behind | None = None
     gate: Gate = field(default_factory=Gate)
 
 
@@ -79,6 +96,9 @@ class CompletionEndpoint:
             await self._serve(visit, receive, send)
         except Gone:
             visit.ledger.client_left = True
+        except _GoesOn as goes_on:
+            await self._accept(visit, goes_on.run, send)
+            return
         except GatewayError as error:
             visit.error = error
         except asyncio.CancelledError:  # the time to drain is over, and the process ends
@@ -106,12 +126,36 @@ class CompletionEndpoint:
         )
         visit.plan = front.pipeline.plan(visit.asked)
         visit.planned = perf_counter()
+        answer = await self._answer(visit, raw)
         visit.exchange = self._exchange(visit, receive, send)
         await visit.exchange.respond(
-            front.pipeline.answer(visit.asked, visit.plan, visit.ledger),
+            answer,
             lambda: self._dialect.encoder(call, visit.request_id, call.model),
             front.keepalive_s,
         )
+
+    async def _answer(self, visit: Visit, raw: bytes) -> EventStream:
+        """Return the answer: of a run that is written down, or of a call that is just made.
+
+        Raises:
+            _GoesOn: It is carried out with nobody waiting for it.
+            RunConflict: The run cannot go on so.
+        """
+        asked, plan, behind = visit.asked, visit.plan, self._front.behind
+        assert asked is not None
+        assert plan is not None
+        carry = partial(self._front.pipeline.answer, asked, plan, visit.ledger)
+        if behind is None or not is_kept(asked, plan, visit.headers):
+            return carry()
+        if wants_no_wait(visit.headers):
+            sent = sent_of(self._dialect.name, raw, visit.headers)
+            raise _GoesOn(await behind.begin(asked.caller, sent, asked.wishes.run))
+        want = wanted(asked, plan, visit.headers, raw)
+        begun = await behind.runs.begin(want, carry, visit.ledger)
+        if begun is None:
+            return carry()
+        visit.run = begun.run
+        return begun.answer
 
     def _exchange(self, visit: Visit, receive: Receive, send: Send) -> Exchange:
         assert visit.asked is not None
@@ -137,7 +181,26 @@ class CompletionEndpoint:
             else:
                 visit.status = _LEFT
         finally:
-            visit.ledger.record(_finished(visit, self._dialect.name, self._label(visit)))
+            visit.ledger.record(finished(visit, self._dialect.name, self._label(visit)))
+
+    async def _accept(self, visit: Visit, run: str, send: Send) -> None:
+        """Say that the request is carried out, and where its answer will be."""
+        visit.run, visit.status = run, 202
+        at = run_path(run)
+        body = orjson.dumps({"object": "run", "id": run, "state": "executing", "url": at})
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"location", at.encode()),
+            (b"retry-after", b"1"),
+            (b"preference-applied", b"respond-async"),
+            *head_of(visit),
+        ]
+        try:
+            await send({"type": "http.response.start", "status": 202, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+        finally:
+            visit.ledger.record(finished(visit, self._dialect.name, self._label(visit)))
 
     def _label(self, visit: Visit) -> str:
         """Return the configured name of the model that was asked for, also by a refused call."""
@@ -179,33 +242,3 @@ def _reads_for_s(headers: Mapping[str, str]) -> float | None:
     if not said or len(said) > 12 or not said.replace(".", "", 1).isdecimal():
         return None
     return float(said)
-
-
-def _finished(visit: Visit, dialect: str, model: str) -> RequestFinished:
-    asked, plan, exchange, ledger = visit.asked, visit.plan, visit.exchange, visit.ledger
-    now = perf_counter()
-    wishes = asked.wishes if asked else wishing.NOTHING
-    begun = exchange.begun_at if exchange else None
-    return RequestFinished(
-        request_id=visit.request_id,
-        run=wishes.run or visit.request_id,
-        session=wishes.session,
-        tags=wishes.tags,
-        key=asked.caller.name if asked else None,
-        team=asked.caller.team if asked else None,
-        dialect=dialect,
-        model=model,
-        provider=plan.model.target.provider if plan else "",
-        technique=plan.technique if plan else "none",
-        streamed=asked.call.streamed if asked else False,
-        outcome=outcome_of(visit.error, left=ledger.client_left, bug=visit.bug),
-        status=visit.status,
-        rows=tuple(ledger.rows),
-        warnings=tuple(ledger.warnings),
-        seconds=now - visit.came,
-        begun_s=None if begun is None else begun - visit.came,
-        decode_s=max(visit.decoded - visit.came, 0.0),
-        plan_s=max(visit.planned - visit.decoded, 0.0),
-        cancel_s=now - exchange.left_at if exchange and exchange.left_at is not None else None,
-        code=code_of(visit.error),
-    )

@@ -22,6 +22,8 @@ def head_of(visit: Visit) -> Headers:
     own = visit.request_id.encode()
     headers: Headers = [(b"x-lockgate-request-id", own), (visit.id_header, own)]
     plan, ledger = visit.plan, visit.ledger
+    if visit.run is not None:
+        headers.append((b"x-lockgate-run", _one_line(visit.run)))
     if plan is not None:
         answered = ledger.answering or plan.model.target
         headers += (

@@ -15,7 +15,7 @@ from techniques.core.errors import GatewayError
 
 @dataclass(slots=True)
 class Visit:
-    """One request, as far as it has come."""
+    """One request, as far as it has come. ``run`` names its run if that is written down."""
 
     request_id: str
     dialect: str
@@ -29,5 +29,6 @@ class Visit:
     error: GatewayError | None = None
     bug: bool = False
     status: int = 0
+    run: str | None = None
     decoded: float = 0.0
     planned: float = 0.0

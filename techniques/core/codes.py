@@ -26,6 +26,7 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "harq_ir_rejected_twice": "Two revisions in a row were no better, and no more were made.",
         "invalid_answer": "The answer does not keep the form that was asked for.",
         "json_object_by_instruction": "The provider has no JSON mode; the prompt asks for JSON.",
+        "journal_lost": "The journal of runs cannot be written; this run cannot be resumed.",
         "judge_blind": "The judge or critic sees no pictures, and judged without them.",
         "judge_failed": "So many of the judge's calls failed.",
         "judge_unparsable": "The judge's words gave no verdict; that candidate has none.",
@@ -40,6 +41,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "plan_unusable": "No ideas could be had or read; the draws were made without any.",
         "refusal_kept": "A good part of the draws declined, and one of them is the answer.",
         "self_judged": "No judge is configured for this model; it judged itself.",
+        "step_ambiguous": "A sub-call was sent before its run broke off, and what came of it is not "
+        "known; it was made again.",
         "stop_dropped": "Stop sequences that the provider does not take were left out.",
         "synthesis_doubtful": "The answer, written from several draws, broke this rule after some "
         "of it was sent: `form`, `key` (what most conclude), `novelty` (numbers, links, "

@@ -252,7 +252,8 @@ class Request:
     ``stream`` says whether the answer is wanted in pieces, ``role`` which part this call plays in
     a technique (``answer``, ``candidate``, ``judge``, ``critique`` …), ``step`` which one of them
     it is, ``strict`` that a loss in translation is an error. ``headers`` are the few client
-    headers that a provider of ``dialect`` may see (such as ``anthropic-beta``).
+    headers that a provider of ``dialect`` may see (such as ``anthropic-beta``). ``journaled`` is its
+    place in the journal of a run, "" if it is written down in none.
 
     With ``relay`` set, the conversation and everything about sampling is still in the client's
     body; ``decoded()`` gives the full form.
@@ -274,6 +275,7 @@ class Request:
     extra: Mapping[str, Json] = NOTHING
     headers: Mapping[str, str] = NOTHING
     relay: Relay | None = None
+    journaled: str = ""
 
     def with_turns(self, *turns: Message) -> Request:
         """Return this request with *turns* added at the end of the conversation."""
@@ -296,4 +298,5 @@ class Request:
             step=self.step,
             strict=self.strict,
             headers=self.headers,
+            journaled=self.journaled,
         )

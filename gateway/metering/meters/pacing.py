@@ -35,7 +35,7 @@ class PacingMeter:
         self._declare_pools(registry)
         self._declare_store(registry)
         for model, provider in models:  # a rate needs the zero before the first
-            for counter in (self._resumes, self._suspensions, self._avoided):
+            for counter in (self._resumes, self._avoided):
                 counter.labels(model, provider)
             for expected in ("true", "false"):
                 self._hits.labels(model, provider, expected)
@@ -56,12 +56,6 @@ class PacingMeter:
         )
         self._resumes = Counter(
             "lockgate_resumes", "Held calls that went on.", _CALL, registry=registry
-        )
-        self._suspensions = Counter(
-            "lockgate_suspensions",
-            "Held calls that were put away to be resumed by a later request.",
-            _CALL,
-            registry=registry,
         )
         self._hits = Counter(
             "lockgate_upstream_429",

@@ -31,6 +31,10 @@ from gateway.metering.ledger import (
     NeedMet,
     RequestBegun,
     RequestFinished,
+    RunPutAway,
+    RunResumed,
+    StepAmbiguous,
+    StepReplayed,
 )
 from techniques.core.events import Warned
 
@@ -244,6 +248,8 @@ class PrometheusMeter:
                 self._add(1, self._retries, fact.kind, "model" if fact.moved else "attempt")
             case CallHeld() | LimitHit() | NeedMet() | HeaderUnread():
                 pass  # see ``gateway.metering.meters.pacing``
+            case StepReplayed() | StepAmbiguous() | RunPutAway() | RunResumed():
+                pass  # see ``gateway.metering.meters.runs``
 
     def _add(self, amount: float, metric: Counter | Gauge, *labels: str) -> None:
         self._sums[self._child(metric, *labels)] += amount

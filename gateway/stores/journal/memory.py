@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from time import time
 
+from gateway.clock import utc_now
 from gateway.stores.journal.journal import (
     Answer,
     Claim,
@@ -27,7 +27,7 @@ from gateway.stores.journal.records import (
 
 def wall_ms() -> int:
     """Return the wall's time in milliseconds."""
-    return int(time() * 1000)
+    return int(utc_now().timestamp() * 1000)
 
 
 @dataclass(slots=True)

@@ -35,7 +35,7 @@ class Sent:
     ``headers`` are those that matter, without credentials.
     """
 
-    path: str
+    dialect: str
     raw: str
     headers: Mapping[str, str]
 
@@ -162,8 +162,7 @@ def run_read(text: str) -> RunRecord:
     found = _known(RunRecord, orjson.loads(text))
     sent = found.get("sent")
     return RunRecord(
-        **found
-        | {"name": RunName(*found["name"]), "sent": None if sent is None else Sent(**sent)}
+        **found | {"name": RunName(*found["name"]), "sent": None if sent is None else Sent(**sent)}
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from redis.asyncio import Redis
+from redis.asyncio.cluster import RedisCluster
 from redis.exceptions import NoScriptError, RedisError
 
 from gateway.stores.journal.journal import (
@@ -44,14 +45,14 @@ _TRIES: Final = 8
 
 
 class RedisJournal:
-    """Keeps runs at *client*, under keys that begin with *prefix*, for *keep_s* after the last word.
+    """Keeps runs at *client*, under keys that begin with *prefix*, for *keep_s* seconds.
 
     *clock* gives the milliseconds of the epoch, for tests; None: the server's own time.
     """
 
     def __init__(
         self,
-        client: Redis,
+        client: Redis | RedisCluster,
         prefix: str,
         keep_s: float = 86_400,
         clock: Callable[[], int] | None = None,
@@ -68,7 +69,9 @@ class RedisJournal:
             found = await self.find(name) or await self._like(claim)
             if found is None:
                 fresh = Standing()
-                new = await self._do(name, "begin", written(claim.record), written(fresh), claim.lease_ms)
+                new = await self._do(
+                    name, "begin", written(claim.record), written(fresh), claim.lease_ms
+                )
                 if new:
                     await self._index(claim.record)
                     stored = Stored(claim.record, fresh, 1, claim.lease_ms)
@@ -149,9 +152,7 @@ class RedisJournal:
 
     async def _taken(self, found: Stored, lease_ms: int) -> bool:
         standing = written(replace(found.standing, state="executing"))
-        return bool(
-            await self._do(found.record.name, "take", found.token, lease_ms, standing)
-        )
+        return bool(await self._do(found.record.name, "take", found.token, lease_ms, standing))
 
     async def _index(self, record: RunRecord) -> None:
         """Note where *record* is to be looked for."""

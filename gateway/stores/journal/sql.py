@@ -51,9 +51,7 @@ class _Asked:
 class SqlJournal:
     """Keeps runs in the tables ``runs`` and ``steps``; *put* hands an operation on."""
 
-    def __init__(
-        self, put: Callable[[_Asked], None], clock: Callable[[], int] = wall_ms
-    ) -> None:
+    def __init__(self, put: Callable[[_Asked], None], clock: Callable[[], int] = wall_ms) -> None:
         self._put = put
         self._clock = clock
 

@@ -136,8 +136,8 @@ def write(change: Write, now: int) -> Operation[bool]:
     hold = (*change.hold.name, change.hold.token)
     if change.standing is not None:
         state = change.standing.state
-        values = (state, written(change.standing), now, *hold)
-        if not (yield Statement(_STAND, values)):
+        stands = (state, written(change.standing), now, *hold)
+        if not (yield Statement(_STAND, stands)):
             return False
     elif not change.steps and not (yield Statement(_HELD, hold)):
         return False

@@ -1,0 +1,67 @@
+"""Opens what runs are written down in, and carries out what nobody waits for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from gateway.config import Config
+from gateway.keeping import Durable
+from gateway.runs.book import RunBook
+from gateway.runs.wanted import RunPolicy
+from gateway.stores.journal.journal import Journal
+from gateway.stores.journal.memory import MemoryJournal
+from techniques.core.groups import task_group
+
+_MOST_WAIT_S: Final = 5.0
+"""How long Redis may take to answer."""
+
+
+@asynccontextmanager
+async def bookkeeping(
+    config: Config, durable: Durable | None
+) -> AsyncGenerator[RunBook | None, None]:
+    """Open what *config* says; leaving breaks off what is under way, so that it can go on later."""
+    stated = config.journal
+    if stated.durability == "off":
+        yield None
+        return
+    policy = RunPolicy(
+        lease_s=stated.lease_s,
+        linger_s=stated.linger_s,
+        retention_s=stated.retention,
+        ambiguous=stated.ambiguous,
+        attach_s=stated.attach_s,
+    )
+    async with journal_of(config, durable) as journal, task_group() as group:
+        book = RunBook(journal, policy)
+        await group.start(book.serve)
+        yield book
+        group.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def journal_of(config: Config, durable: Durable | None) -> AsyncGenerator[Journal, None]:
+    """Open the journal that *config* asks for; without a database it is in memory."""
+    stated, store = config.journal, config.store
+    if stated.durability == "redis":
+        assert store.redis is not None, "checked when the configuration was"
+        from redis.asyncio import Redis  # it takes long to import, and most gateways need none
+        from redis.asyncio.cluster import RedisCluster
+
+        from gateway.stores.journal.redis import RedisJournal
+
+        kind = RedisCluster if store.cluster else Redis
+        client = kind.from_url(store.redis.get_secret_value(), socket_timeout=_MOST_WAIT_S)
+        try:
+            yield RedisJournal(client, store.prefix, stated.retention)
+        finally:
+            await client.aclose()
+    elif stated.durability == "database" and durable is not None:
+        from gateway.stores.journal.sql import sql_journal
+
+        async with sql_journal(durable.database, config.database.url) as journal:
+            yield journal
+    else:
+        yield MemoryJournal()

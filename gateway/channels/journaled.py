@@ -1,0 +1,224 @@
+"""Has each sub-call of a run written down before it is sent, and answered from there after that."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from types import TracebackType
+
+from gateway.metering import estimate
+from gateway.metering.caps import RunAllowance
+from gateway.metering.ledger import Answering
+from gateway.policy.models import Model
+from gateway.runs.events import packed, unpacked
+from gateway.runs.live import LiveRun
+from gateway.runs.terms import Sending, Stop, error_of, is_limit, kind_of
+from gateway.stores.journal.records import StepRecord
+from gateway.upstream.head import Head, Headed
+from pricing.cost import cost
+from techniques.core.channel import Channel, EventStream
+from techniques.core.errors import GatewayError, HeldBack, StreamBroken
+from techniques.core.events import Event, Finished, UsageReported, Warned
+from techniques.core.request import Request
+
+
+class JournaledChannel:
+    """A channel whose calls are steps of *run*.
+
+    *whom* is its name within the run, and the model; *allowance* is to know what a settled step
+    had cost.
+    """
+
+    def __init__(
+        self,
+        inner: Channel,
+        run: LiveRun,
+        whom: tuple[str, Model],
+        allowance: RunAllowance | None = None,
+    ) -> None:
+        self.inner = inner
+        self.run = run
+        self.member, self.model = whom
+        self.allowance = allowance
+
+    def open(self, request: Request) -> EventStream:
+        """Answer *request* from the journal, or send it."""
+        return _Step(self, request, self.run.path(self.member, request))
+
+
+class _Step:
+    """One step: settled, then its events come from the journal; or sent, and written down."""
+
+    __slots__ = (
+        "_call",
+        "_channel",
+        "_events",
+        "_kept",
+        "_path",
+        "_request",
+        "_settled",
+        "_stored",
+    )
+
+    _events: AsyncIterator[Event]
+    _stored: Iterator[Event]
+
+    def __init__(self, channel: JournaledChannel, request: Request, path: str) -> None:
+        self._channel = channel
+        self._request = request
+        self._path = path
+        self._call: EventStream | None = None
+        self._kept: list[Event] = []
+        self._settled = False
+
+    async def __aenter__(self) -> AsyncIterator[Event]:
+        channel, run, path = self._channel, self._channel.run, self._path
+        if run.is_doubtful(path):
+            run.wasted(estimate.cost_of(self._request, channel.model.price))
+        step = await run.ask(path, self._request, channel.model.name)
+        if step.state in ("completed", "failed"):
+            return await self._replay(step)
+        self._call = channel.inner.open(replace(self._request, journaled=path))
+        try:
+            self._events = await self._call.__aenter__()
+        except GatewayError as error:
+            await self._fail(error)
+            raise
+        except BaseException:
+            await run.dropped(path)
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        run = self._channel.run
+        if self._call is None:
+            run.heard(self._path)
+            return
+        try:
+            await self._call.__aexit__(kind, error, trace)
+        finally:
+            if not self._settled:
+                await run.dropped(self._path)
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        if self._call is None:
+            return await self._next_stored()
+        try:
+            event = await self._events.__anext__()
+        except StopAsyncIteration:
+            if not self._settled:
+                await self._fail(StreamBroken("The answer ended before the model finished."))
+            raise
+        except GatewayError as error:
+            await self._fail(error)
+            raise
+        self._kept.append(event)
+        if isinstance(event, Finished):
+            await self._complete()
+        return event
+
+    async def _complete(self) -> None:
+        run = self._channel.run
+        known = run.steps[self._path]
+        reports = [one.usage for one in self._kept if isinstance(one, UsageReported)]
+        price = run.price(self._path)
+        usage = reports[-1] if reports else None
+        step = replace(
+            known,
+            state="completed",
+            tokens=None if usage is None else (usage.input_tokens, usage.output_tokens),
+            cost=cost(usage, price) if usage is not None and price is not None else None,
+            events=packed(self._kept),
+        )
+        self._settled = True
+        await run.settle(self._path, step)
+
+    async def _fail(self, error: GatewayError) -> None:
+        """Write a failure down; at a limit the run is put away, and this does not return."""
+        run, path = self._channel.run, self._path
+        if isinstance(error, HeldBack) and is_limit(error) and run.suspends:
+            await run.stop(Stop("suspended", error))
+        self._settled = True
+        await run.settle(path, replace(run.steps[path], state="failed", error=kind_of(error)))
+
+    async def _replay(self, step: StepRecord) -> AsyncIterator[Event]:
+        channel, run = self._channel, self._channel.run
+        if channel.allowance is not None:
+            channel.allowance.repeat(max(step.attempts, 1), step.cost)
+        if step.state == "failed":
+            await run.turn(self._path)
+            run.heard(self._path)
+            raise error_of(step)
+        run.replayed(step)
+        if self._request.role == "answer" and step.model:
+            run.ledger.answering = Answering(step.model, step.provider, step.shown)
+        self._stored = iter(unpacked(step.events or "[]"))
+        return self
+
+    async def _next_stored(self) -> Event:
+        """Return the next event that the journal has; the last one in its turn."""
+        run = self._channel.run
+        event = next(self._stored, None)
+        if event is None:
+            run.heard(self._path)
+            raise StopAsyncIteration
+        if isinstance(event, Warned):
+            run.ledger.record(event)
+        elif isinstance(event, Finished):
+            await run.turn(self._path)
+        return event
+
+
+class DispatchedChannel:
+    """A channel to *model* that sends a call of a run once it is written down that it will be."""
+
+    __slots__ = ("inner", "model", "run")
+
+    def __init__(self, inner: Channel, model: Model, run: LiveRun) -> None:
+        self.inner = inner
+        self.model = model
+        self.run = run
+
+    def open(self, request: Request) -> EventStream:
+        """Send *request*, when the journal has it."""
+        return _Dispatched(self, request)
+
+
+class _Dispatched(Headed):
+    __slots__ = ("_call", "_channel", "_request")
+
+    def __init__(self, channel: DispatchedChannel, request: Request) -> None:
+        self._channel = channel
+        self._request = request
+        self._call = channel.inner.open(request)
+
+    def head(self) -> Head | None:
+        """Return the head of the answer, as far as one has come."""
+        return self._call.head() if isinstance(self._call, Headed) else None
+
+    async def __aenter__(self) -> AsyncIterator[Event]:
+        run, path, model = self._channel.run, self._request.journaled, self._channel.model
+        target = model.target
+        sending = Sending(target.name, target.provider, target.shown, model.price)
+        await run.dispatched(path, sending)
+        try:
+            return await self._call.__aenter__()
+        except GatewayError:
+            await run.refused(path)
+            raise
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return await self._call.__aexit__(kind, error, trace)

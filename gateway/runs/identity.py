@@ -1,0 +1,75 @@
+"""What a run, a step and a plan are known by. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final
+
+import orjson
+
+from techniques.core.json import Json
+from techniques.core.request import Request
+
+VERSION: Final = 1
+"""Of what a step's key is made of: it changes with the prompts of techniques."""
+_UNSAID: Final[Mapping[str, Any]] = {
+    "stream": False,
+    "role": "",
+    "step": "",
+    "headers": {},
+    "relay": None,
+    "user": None,
+    "journaled": "",
+}
+"""Fields of a request that do not matter to what is answered."""
+_TRACE: Final = frozenset({"stream", "stream_options", "metadata", "user", "store"})
+_OWN: Final = frozenset({"x-lockgate-run", "x-lockgate-max-wait-ms", "x-lockgate-on-limit"})
+_SORTED: Final = orjson.OPT_SORT_KEYS
+
+
+def body_hash(path: str, raw: bytes, headers: Mapping[str, str]) -> str:
+    """Return what tells whether a request is the same again: its body and its wishes."""
+    said = sorted(
+        (n, v) for n, v in headers.items() if n.startswith("x-lockgate-") and n not in _OWN
+    )
+    return hashlib.sha256(orjson.dumps([path, said]) + raw).hexdigest()
+
+
+def plan_hash(*of: Json) -> str:
+    """Return what tells whether the same would be done: of values that decide it."""
+    return hashlib.sha256(orjson.dumps([VERSION, *of], default=_plain, option=_SORTED)).hexdigest()
+
+
+def step_key(run: Sequence[str], path: str, request: Request, model: str) -> str:
+    """Return what a step is known by: of the run, its place, what is asked, and of which model.
+
+    Fields that change nothing about the answer (streaming, metadata, roles for the trace) are left
+    out.
+    """
+    asked = [VERSION, list(run), path, model, _canonical(request)]
+    return hashlib.sha256(orjson.dumps(asked, default=_plain, option=_SORTED)).hexdigest()
+
+
+def derived(secret: str, purpose: str) -> str:
+    """Return 64 hex digits that are the same each time a run is carried out."""
+    return hashlib.sha256(f"{secret}|{purpose}".encode()).hexdigest()
+
+
+def _canonical(request: Request) -> Any:
+    if request.relay is not None:
+        body = request.relay.body
+        return {name: value for name, value in body.items() if name not in _TRACE}
+    extra = {name: value for name, value in request.extra.items() if name not in _TRACE}
+    return replace(request, **_UNSAID, extra=extra)
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple | frozenset | set):
+        return sorted(value) if isinstance(value, frozenset | set) else list(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: getattr(value, one.name) for one in fields(value)}
+    return str(value)

@@ -1,0 +1,284 @@
+"""A run that is carried out here: its steps, what of them is known, and how it stops.
+
+A technique is carried out from its start each time. A step that is settled answers from the
+journal, in the order in which the steps had ended, so that the technique decides as it did; what
+is asked after them is sent. The technique itself is never told that its run stops: a step that
+must not be sent waits, until what it is part of is cancelled.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random  # noqa: TID251 - seeded from the run's own secret
+from typing import Final, NamedTuple, NoReturn
+
+import anyio
+import structlog
+
+from gateway.metering.ledger import Ledger, StepAmbiguous, StepReplayed
+from gateway.runs.identity import derived, step_key
+from gateway.runs.terms import Sending, Stop, Terms, diverged
+from gateway.stores.journal.journal import Hold, Journal, JournalLost, StaleToken, Write
+from gateway.stores.journal.records import Standing, StepRecord, StepState, Stored
+from pricing.price import Price
+from techniques.core.errors import RunConflict, Unavailable
+from techniques.core.events import Warned
+from techniques.core.request import Request
+
+_TURN_S: Final = 1.0
+"""How long a settled step waits for one that ended before it and is not asked for."""
+_UNWANTED_S: Final = 0.05
+"""How long a call that was no longer wanted gets to be called off again before it is made."""
+_LAST_S: Final = 2.0
+
+_log = structlog.get_logger()
+
+
+class Held(NamedTuple):
+    """A run's journal, and the claim by which it is written there."""
+
+    journal: Journal
+    hold: Hold
+
+
+class LiveRun:
+    """One run, claimed by this process.
+
+    ``ledger`` is that of the request that it is carried out for. ``linger_s`` is how long calls
+    under way may go on when it stops.
+    """
+
+    def __init__(
+        self, held: Held, found: Stored, ledger: Ledger, terms: Terms | None = None
+    ) -> None:
+        journal, hold = held
+        terms, steps = terms or Terms(), found.steps
+        self.hold = hold
+        self.record = found.record
+        self.ledger = ledger
+        self.standing = replace(found.standing, state="executing")
+        self.steps = {step.path: step for step in steps}
+        self.stopping: Stop | None = None
+        self.scope = anyio.CancelScope()
+        self.linger_s = terms.linger_s
+        self._journal = journal
+        self._ambiguous = terms.ambiguous
+        self._clock = terms.clock
+        self._asked: Counter[str] = Counter()
+        self._seq = max((step.seq for step in steps), default=0)
+        done = [step.seq for step in steps if step.state == "completed"]
+        self._last = max(done, default=0)
+        self._due = {s.path: s.seq for s in steps if 0 < s.seq <= self._last}
+        self._moved = anyio.Event()
+        self._flying: set[str] = set()
+        self._prices: dict[str, Price | None] = {}
+
+    @property
+    def name(self) -> str:
+        """What the run is called."""
+        return self.record.name.run
+
+    @property
+    def suspends(self) -> bool:
+        """Whether a limit that is to be waited for too long puts the run away."""
+        return not self.record.background
+
+    def dice(self) -> Random:
+        """Return dice that fall the same each time the run is carried out."""
+        return Random(int(derived(self.record.secret, "dice")[:16], 16))
+
+    def fence(self) -> str:
+        """Return a mark that nobody who writes a prompt can know, the same each time."""
+        return derived(self.record.secret, "fence")[:16]
+
+    def path(self, member: str, request: Request) -> str:
+        """Return the place of a call in the run; calls alike are numbered as they come."""
+        place = f"{self.record.technique}:{member}:{request.step}:{request.role}"
+        number = self._asked[place]
+        self._asked[place] += 1
+        return f"{place}:{number}"
+
+    async def ask(self, path: str, request: Request, model: str) -> StepRecord:
+        """Return the step at *path*: settled, as the journal has it, or planned anew.
+
+        One that is to be sent comes back when all that is settled has been heard.
+        """
+        key = step_key(self.record.name, path, request, model)
+        known = self.steps.get(path)
+        if known is not None and known.key != key:
+            if known.after < self._last:
+                await self.stop(Stop("failed", diverged(path)))
+            known = None
+        if known is not None and path in self._due:
+            return known
+        await self._all_heard()
+        if known is not None and known.state == "superseded":
+            await anyio.sleep(_UNWANTED_S)
+        if known is not None and known.state in ("dispatched", "ambiguous"):
+            await self._doubtful(known)
+        attempts = known.attempts if known is not None else 0
+        step = StepRecord(path, key, after=self._seq, attempts=attempts, role=request.role)
+        self.steps[path] = step
+        return step
+
+    async def turn(self, path: str) -> None:
+        """Wait until all steps that ended before that at *path* have been heard."""
+        own = self._due[path]
+        while min(self._due.values()) < own:
+            moved = self._moved
+            with anyio.move_on_after(_TURN_S) as waited:
+                await moved.wait()
+            if waited.cancelled_caught:
+                return
+
+    def heard(self, path: str) -> None:
+        """Note that the settled step at *path* has been taken in."""
+        if self._due.pop(path, None) is not None:
+            self._moved.set()
+            self._moved = anyio.Event()
+
+    def replayed(self, step: StepRecord) -> None:
+        """Count a step that was answered from the journal."""
+        saved = step.cost or 0
+        self.standing = replace(
+            self.standing,
+            replayed=self.standing.replayed + 1,
+            saved=self.standing.saved + saved,
+        )
+        self.ledger.record(StepReplayed(step.model, saved))
+
+    async def dispatched(self, path: str, to: Sending) -> None:
+        """Write down that the step at *path* is about to be sent; only then may it be.
+
+        It is not, where the run stops.
+        """
+        if self.stopping is not None:
+            await anyio.sleep_forever()
+        step = self.steps[path]
+        self._prices[path] = to.price
+        self._flying.add(path)
+        await self._write(
+            replace(
+                step,
+                state="dispatched",
+                attempts=step.attempts + 1,
+                model=to.model,
+                provider=to.provider,
+                shown=to.shown,
+            )
+        )
+
+    async def refused(self, path: str) -> None:
+        """Write down that what was sent came to nothing, and may be sent again."""
+        self._land(path)
+        await self._write(replace(self.steps[path], state="planned"), quietly=True)
+
+    def price(self, path: str) -> Price | None:
+        """Return what the model costs that the step at *path* was sent to."""
+        return self._prices.get(path)
+
+    async def settle(self, path: str, step: StepRecord) -> None:
+        """Write down what came of a step; it may be used when this returns."""
+        self._seq += 1
+        try:
+            await self._write(replace(step, seq=self._seq))
+        finally:
+            self._land(path)
+
+    async def dropped(self, path: str) -> None:
+        """Write down that a step was called off: it is not wanted, or the run stops."""
+        step = self.steps[path]
+        self._land(path)
+        if step.state == "dispatched":
+            state: StepState = "superseded" if self.stopping is None else "ambiguous"
+            with anyio.move_on_after(_LAST_S, shield=True):
+                await self._write(replace(step, state=state), quietly=True)
+
+    async def stop(self, stop: Stop) -> NoReturn:
+        """Stop the run, from within one of its steps: what is under way may end first."""
+        self.halt(stop)
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    def halt(self, stop: Stop) -> None:
+        """Have the run stop when what is under way has ended."""
+        if self.stopping is None:
+            self.stopping = stop
+        ends = anyio.current_time() + self.linger_s
+        self.scope.deadline = min(self.scope.deadline, ends)
+        if not self._flying:
+            self.scope.cancel()
+
+    def must_be_followed(self) -> None:
+        """Refuse an end of the run at which settled steps were never asked for.
+
+        Raises:
+            RunConflict: There are some.
+        """
+        if self._due:
+            raise diverged(next(iter(self._due)))
+
+    async def end(self, standing: Standing) -> None:
+        """Write down how the run stands, and give up the claim."""
+        self.standing = standing
+        try:
+            with anyio.move_on_after(_LAST_S, shield=True):
+                await self._journal.write(Write(self.hold, (), standing, ends=True))
+        except (StaleToken, JournalLost) as error:
+            _log.warning("run.unwritten", reason=str(error) or type(error).__name__)
+
+    async def _all_heard(self) -> None:
+        while self._due:
+            moved = self._moved
+            with anyio.move_on_after(_TURN_S) as waited:
+                await moved.wait()
+            if waited.cancelled_caught:
+                return
+        if self._last:  # what was heard last may yet call others off
+            for _ in range(3):
+                await anyio.lowlevel.checkpoint()
+
+    async def _doubtful(self, known: StepRecord) -> None:
+        """Do as the policy says about a step of which nobody knows what came of it."""
+        self.ledger.record(StepAmbiguous(known.model))
+        self.standing = replace(self.standing, ambiguous=self.standing.ambiguous + 1)
+        if self._ambiguous == "retry":
+            self.ledger.record(Warned("step_ambiguous", known.path))
+            return
+        asks = self._ambiguous == "ask"
+        message = (
+            f"The step {known.path} was sent before the run broke off, and may have been paid for. "
+        )
+        more = 'POST to its /resume with {"ambiguous": "retry"} to have it made again.'
+        error = RunConflict(message + (more if asks else ""), code="step_ambiguous")
+        await self._write(replace(known, state="ambiguous"), quietly=True)
+        await self.stop(Stop("left" if asks else "failed", error))
+
+    def wasted(self, picodollars: int) -> None:
+        """Count what a step may have cost of which nobody knows what came of it."""
+        self.standing = replace(self.standing, waste=self.standing.waste + picodollars)
+
+    def is_doubtful(self, path: str) -> bool:
+        """Return whether the step at *path* was sent by somebody who is gone."""
+        known = self.steps.get(path)
+        return known is not None and known.state in ("dispatched", "ambiguous")
+
+    def _land(self, path: str) -> None:
+        self._flying.discard(path)
+        if not self._flying and self.stopping is not None:
+            self.scope.cancel()
+
+    async def _write(self, step: StepRecord, *, quietly: bool = False) -> None:
+        step = replace(step, at_ms=self._clock())
+        self.steps[step.path] = step
+        try:
+            await self._journal.write(Write(self.hold, (step,)))
+        except StaleToken:
+            if not quietly:
+                await self.stop(Stop("stale"))
+        except JournalLost as lost:
+            if not quietly:
+                error = Unavailable("The journal of runs does not answer.", code="journal_lost")
+                _log.warning("journal.lost", reason=str(lost))
+                await self.stop(Stop("left", error))

@@ -1,0 +1,75 @@
+"""How a run is carried out and why it stops, and the failures of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from gateway.stores.journal.memory import wall_ms
+from gateway.stores.journal.records import StepRecord
+from pricing.price import Price
+from techniques.core.errors import GatewayError, HeldBack, RunConflict, UpstreamFailed
+
+Ambiguous: TypeAlias = Literal["retry", "ask", "fail"]
+Why: TypeAlias = Literal["suspended", "left", "cancelled", "failed", "stale"]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a run is carried out.
+
+    Attributes:
+        ambiguous: What is done about a step of which nobody knows what came of it.
+        linger_s: How long calls under way may go on when the run stops.
+        clock: The milliseconds of the epoch.
+    """
+
+    ambiguous: Ambiguous = "retry"
+    linger_s: float = 30.0
+    clock: Callable[[], int] = wall_ms
+
+
+class Sending(NamedTuple):
+    """Whom a call goes to: the operator's names, what clients call it, and what it costs."""
+
+    model: str
+    provider: str
+    shown: str
+    price: Price | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a run stops before its end: *error* is told, and the rest is how it then stands."""
+
+    why: Why
+    error: GatewayError | None = None
+
+
+def error_of(step: StepRecord) -> GatewayError:
+    """Return the failure of a settled step, as the technique was told of it."""
+    kind, code, message = step.error or ("server", "upstream_failed", "The call failed.")
+    failed = UpstreamFailed(message, kind, retryable=False)  # type: ignore[arg-type]
+    failed.code = code
+    return failed
+
+
+def kind_of(error: GatewayError) -> tuple[str, str, str]:
+    """Return what is kept of the failure of a step."""
+    kind = error.kind if isinstance(error, UpstreamFailed) else "server"
+    return kind, error.code, error.message[:500]
+
+
+def is_limit(error: GatewayError) -> bool:
+    """Return whether *error* is a limit at which a run is put away."""
+    return isinstance(error, HeldBack) and error.code == HeldBack.default_code
+
+
+def diverged(path: str) -> RunConflict:
+    """Return what is told of a run that does not ask as it did."""
+    return RunConflict(
+        f"The run asks otherwise than its journal says, at {path}: what carries "
+        "it out has changed.",
+        code="journal_divergence",
+    )

@@ -1,0 +1,81 @@
+"""What run is wanted, and how runs are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gateway.runs.terms import Ambiguous
+from gateway.stores.journal.records import RunName, Sent
+from techniques.core.channel import EventStream
+
+
+@dataclass(frozen=True, slots=True)
+class RunPolicy:
+    """How runs are kept.
+
+    Attributes:
+        lease_s: How long a run is still held whose owner says nothing.
+        linger_s: How long calls under way may go on when their client has left or a limit has put
+            the run away.
+        retention_s: How long a run is kept after its last word.
+        ambiguous: What is done about a step of which nobody knows what came of it.
+        attach_s: How long an answer is waited for that another replica is at work on.
+    """
+
+    lease_s: float = 15.0
+    linger_s: float = 30.0
+    retention_s: float = 86_400.0
+    ambiguous: Ambiguous = "retry"
+    attach_s: float = 55.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be carried out, and how it is asked for.
+
+    Attributes:
+        owner: The key whose it is, "" where there are none.
+        run: The name that its client gave it, None if it gave none.
+        request_id: The name it has otherwise.
+        body: A hash of what is asked.
+        plan: A hash of what is to be done.
+        technique: What is carried out.
+        model: The operator's name of the model.
+        provider: ... and of the account.
+        session: The session that it belongs to.
+        returns: Whether its client is sure to come back for it.
+        retried: Whether its client says that it asks again.
+        background: Whether it goes on without anybody waiting.
+        force: Whether it goes on although what is to be done has changed, or it was cancelled.
+        ambiguous: What is done about a step nobody knows the end of; None: the usual.
+        sent: The request.
+    """
+
+    owner: str
+    run: str | None
+    request_id: str
+    body: str
+    plan: str
+    technique: str = "none"
+    model: str = ""
+    provider: str = ""
+    session: str | None = None
+    returns: bool = False
+    retried: bool = False
+    background: bool = False
+    force: bool = False
+    ambiguous: Ambiguous | None = None
+    sent: Sent | None = None
+
+    @property
+    def name(self) -> RunName:
+        """What it is called if it is new."""
+        return RunName(self.owner, self.run or self.request_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run as it was found or begun: its name, and its answer."""
+
+    run: str
+    answer: EventStream

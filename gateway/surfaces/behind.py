@@ -1,0 +1,131 @@
+"""Runs that nobody waits for: begun for a client that does not, gone on with, found and swept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from secrets import token_hex
+from typing import Final
+
+import anyio
+import structlog
+
+from gateway.metering.ledger import Ledger, Meter, RequestBegun
+from gateway.pipeline import Asked, Pipeline
+from gateway.policy import wishes as wishing
+from gateway.policy.keys import Caller, Door
+from gateway.runs.book import RunBook
+from gateway.runs.terms import Ambiguous
+from gateway.stores.journal.journal import JournalLost
+from gateway.stores.journal.records import RunName, Sent
+from gateway.surfaces.finishing import finished
+from gateway.surfaces.kept import wanted
+from gateway.surfaces.visit import Visit
+from gateway.wire.body import parse
+from gateway.wire.dialect import Dialect
+from techniques.core.channel import EventStream
+from techniques.core.errors import GatewayError, RequestRejected, Unavailable
+
+_SWEEP_S: Final = 5.0
+_AT_ONCE: Final = 20
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """How a run is to go on: although its plan has changed, and what of doubtful steps."""
+
+    force: bool = False
+    ambiguous: Ambiguous | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Carries runs out that nobody waits for."""
+
+    door: Door
+    pipeline: Pipeline
+    meters: tuple[Meter, ...]
+    runs: RunBook
+    dialects: Mapping[str, Dialect]
+
+    async def begin(
+        self, caller: Caller, sent: Sent, run: str | None, pressed: Pressed | None = None
+    ) -> str:
+        """Begin, or go on with, the run of *sent*, and return its name.
+
+        Raises:
+            GatewayError: It cannot be carried out.
+        """
+        visit = self._visit(caller, sent, run)
+        asked, plan = visit.asked, visit.plan
+        assert asked is not None
+        assert plan is not None
+        pressed = pressed or Pressed()
+        want = replace(
+            wanted(asked, plan, sent.headers, sent.raw.encode()),
+            background=True,
+            retried=False,
+            force=pressed.force,
+            ambiguous=pressed.ambiguous,
+        )
+        carry = partial(self.pipeline.answer, asked, plan, visit.ledger)
+        begun = await self.runs.begin(want, carry, visit.ledger)
+        if begun is None:
+            raise Unavailable("The journal of runs does not answer.", code="journal_lost")
+        visit.run = begun.run
+        self.runs.beside(partial(self._heard, visit, begun.answer))
+        return begun.run
+
+    async def sweep(self) -> None:
+        """Go on with runs of the background whose replica is gone, until cancelled."""
+        while True:
+            await anyio.sleep(_SWEEP_S)
+            try:
+                for record in await self.runs.journal.abandoned(_AT_ONCE):
+                    if record.sent is not None:
+                        await self._taken_up(record.name, record.sent)
+            except JournalLost as lost:
+                _log.warning("journal.lost", reason=str(lost))
+
+    async def _taken_up(self, name: RunName, sent: Sent) -> None:
+        caller = self.door.named(name.owner or None)
+        if caller is None:  # its key has been revoked
+            return
+        try:
+            await self.begin(caller, sent, name.run)
+        except GatewayError as error:
+            _log.warning("run.not_taken_up", run=name.run, reason=error.code)
+
+    def _visit(self, caller: Caller, sent: Sent, run: str | None) -> Visit:
+        dialect = self.dialects.get(sent.dialect)
+        if dialect is None:
+            raise RequestRejected("The request of this run is of no dialect that is known.")
+        raw = sent.raw.encode()
+        call = dialect.decode(parse(raw), raw)
+        wishes = wishing.read(sent.headers, call.wishes)
+        if run is not None:
+            wishes = replace(wishes, run=run)
+        forwarded = {n: v for n, v in sent.headers.items() if n.startswith("anthropic-")}
+        visit = Visit(token_hex(16), dialect.name, b"", sent.headers, Ledger(self.meters))
+        visit.ledger.record(RequestBegun(dialect.name))
+        visit.asked = Asked(call, caller, wishes, forwarded, request_id=visit.request_id)
+        visit.plan = self.pipeline.plan(visit.asked)
+        return visit
+
+    async def _heard(self, visit: Visit, answer: EventStream) -> None:
+        """Hear the answer to its end, and write down how it all ended."""
+        visit.status = 200
+        try:
+            async with answer as events:
+                async for _ in events:
+                    pass
+        except GatewayError as error:
+            visit.error = error
+            visit.status = self.dialects[visit.dialect].failure(error).status
+        finally:
+            plan = visit.plan
+            label = plan.model.name if plan is not None else ""
+            visit.ledger.record(finished(visit, visit.dialect, label))

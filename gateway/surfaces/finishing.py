@@ -1,0 +1,41 @@
+"""The fact that ends a request."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from gateway.metering.ledger import RequestFinished
+from gateway.policy import wishes as wishing
+from gateway.surfaces.outcome import code_of, outcome_of
+from gateway.surfaces.visit import Visit
+
+
+def finished(visit: Visit, dialect: str, model: str) -> RequestFinished:
+    """Return how *visit* ended; *model* is a configured name, or empty."""
+    asked, plan, exchange, ledger = visit.asked, visit.plan, visit.exchange, visit.ledger
+    now = perf_counter()
+    wishes = asked.wishes if asked else wishing.NOTHING
+    begun = exchange.begun_at if exchange else None
+    return RequestFinished(
+        request_id=visit.request_id,
+        run=visit.run or wishes.run or visit.request_id,
+        session=wishes.session,
+        tags=wishes.tags,
+        key=asked.caller.name if asked else None,
+        team=asked.caller.team if asked else None,
+        dialect=dialect,
+        model=model,
+        provider=plan.model.target.provider if plan else "",
+        technique=plan.technique if plan else "none",
+        streamed=asked.call.streamed if asked else False,
+        outcome=outcome_of(visit.error, left=ledger.client_left, bug=visit.bug),
+        status=visit.status,
+        rows=tuple(ledger.rows),
+        warnings=tuple(ledger.warnings),
+        seconds=now - visit.came,
+        begun_s=None if begun is None else begun - visit.came,
+        decode_s=max(visit.decoded - visit.came, 0.0),
+        plan_s=max(visit.planned - visit.decoded, 0.0),
+        cancel_s=now - exchange.left_at if exchange and exchange.left_at is not None else None,
+        code=code_of(visit.error),
+    )

@@ -1,0 +1,95 @@
+"""Which requests are runs that are written down, and what such a run is known by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+from urllib.parse import quote
+
+from gateway.pipeline import Asked
+from gateway.planning.plan import Plan
+from gateway.policy.models import Model
+from gateway.runs.identity import body_hash, plan_hash
+from gateway.runs.wanted import Wanted
+from gateway.stores.journal.records import Sent
+from techniques.core.json import Json
+
+_WISHES: Final = "x-lockgate-"
+_FORWARDED: Final = ("anthropic-beta", "anthropic-version")
+
+
+def is_kept(asked: Asked, plan: Plan, headers: Mapping[str, str]) -> bool:
+    """Return whether a request is a run that is written down.
+
+    All that a technique does is; a plain call only if its client names a run or a session, or says
+    that it will come back.
+    """
+    if plan.card is not None:
+        return True
+    wishes = asked.wishes
+    named = wishes.run is not None or wishes.session is not None
+    return named or wishes.on_limit == "suspend" or wants_no_wait(headers)
+
+
+def wants_no_wait(headers: Mapping[str, str]) -> bool:
+    """Return whether the client does not wait for the answer.
+
+    Source: RFC 7240, section 4.1.
+    """
+    said = headers.get("prefer")
+    return said is not None and any(
+        one.strip().lower() == "respond-async" for one in said.replace(";", ",").split(",")
+    )
+
+
+def wanted(asked: Asked, plan: Plan, headers: Mapping[str, str], raw: bytes) -> Wanted:
+    """Return the run that *asked* is, as its client waits for it."""
+    wishes, dialect = asked.wishes, asked.call.dialect
+    named = wishes.run is not None or wishes.session is not None
+    return Wanted(
+        owner=asked.caller.name or "",
+        run=wishes.run,
+        request_id=asked.request_id,
+        body=body_hash(dialect, raw, headers),
+        plan=planned(plan),
+        technique=plan.technique,
+        model=plan.model.name,
+        provider=plan.model.target.provider,
+        session=wishes.session,
+        returns=named or wishes.on_limit == "suspend",
+        retried=asked.attempted > 0,
+        sent=sent_of(dialect, raw, headers),
+    )
+
+
+def sent_of(dialect: str, raw: bytes, headers: Mapping[str, str]) -> Sent:
+    """Return a request so that it can be carried out once more."""
+    kept = {
+        name: value
+        for name, value in headers.items()
+        if name in _FORWARDED or (name.startswith(_WISHES) and name != f"{_WISHES}run")
+    }
+    return Sent(dialect, raw.decode(), kept)
+
+
+def run_path(run: str) -> str:
+    """Return where the run of that name can be looked at."""
+    return f"/v1/runs/{quote(run)}"
+
+
+def planned(plan: Plan) -> str:
+    """Return what tells whether the same would be done for a request again."""
+    options: Json = None if plan.options is None else plan.options.model_dump(mode="json")
+    return plan_hash(
+        plan.technique,
+        options,
+        _named(plan.models),
+        _named(plan.pool) if plan.card is not None else [],
+        _named(one for one in (plan.judge, plan.critic) if one is not None and plan.card),
+        plan.choices,
+        plan.rescue,
+    )
+
+
+def _named(models: Iterable[Model]) -> list[Json]:
+    return [[one.name, one.target.model, one.target.provider] for one in models]
