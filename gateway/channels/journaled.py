@@ -174,6 +174,7 @@ class _Step:
             run.ledger.record(event)
         elif isinstance(event, Finished):
             await run.turn(self._path)
+            run.heard(self._path)
         return event
 
 

@@ -124,8 +124,8 @@ class LiveRun:
 
     async def turn(self, path: str) -> None:
         """Wait until all steps that ended before that at *path* have been heard."""
-        own = self._due[path]
-        while min(self._due.values()) < own:
+        own = self._due.get(path, 0)
+        while self._due and min(self._due.values()) < own:
             moved = self._moved
             with anyio.move_on_after(_TURN_S) as waited:
                 await moved.wait()
