@@ -36,7 +36,7 @@ async def bookkeeping(
     )
     async with journal_of(config, durable) as journal, task_group() as group:
         book = RunBook(journal, policy)
-        await group.start(book.serve)
+        await group.start(book.floor.serve)
         yield book
         group.cancel_scope.cancel()
 

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from random import Random  # noqa: TID251 - this is where a request's dice are seeded
 from secrets import token_hex
-from types import TracebackType
 from typing import Final
 
 import anyio
@@ -25,6 +24,7 @@ from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Ledger
 from gateway.metering.meters.durable import Whose
+from gateway.pacing.closing import Closing
 from gateway.pacing.pacer import Pacer
 from gateway.pacing.run import Run
 from gateway.pacing.standing import Standing
@@ -138,7 +138,7 @@ class Pipeline:
             answer = stack.plain(plan.models).open(request)
             if stack.deadline is not None:
                 answer = _within(stack.deadline, answer)
-        return answer if run is None or run.is_free else _Closing(run, answer)
+        return answer if run is None or run.is_free else Closing(run, answer)
 
     def _run(self, asked: Asked, plan: Plan, ledger: Ledger, journal: LiveRun | None) -> Run | None:
         """Return what lets the sub-calls of this request through."""
@@ -274,34 +274,6 @@ async def _within(
                 yield events
     except TimeoutError as error:
         raise deadline.passed() from error
-
-
-class _Closing:
-    """The events of *answer*, after which *run* gives back what it holds."""
-
-    __slots__ = ("_answer", "_run")
-
-    def __init__(self, run: Run, answer: EventStream) -> None:
-        self._run = run
-        self._answer = answer
-
-    async def __aenter__(self) -> AsyncIterator[Event]:
-        try:
-            return await self._answer.__aenter__()
-        except BaseException:
-            self._run.close()
-            raise
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        try:
-            return await self._answer.__aexit__(kind, error, trace)
-        finally:
-            self._run.close()
 
 
 def _priority(caller: Caller, wished: int | None) -> int:

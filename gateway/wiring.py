@@ -99,7 +99,7 @@ async def running(
         runs = await stack.enter_async_context(bookkeeping(config, kept.durable))
         behind = None if runs is None else Behind(kept.door, pipeline, (spool,), runs, DIALECTS)
         if behind is not None:
-            behind.runs.beside(behind.sweep)
+            behind.runs.floor.beside(behind.sweep)
         front = Front(
             door=kept.door,
             pipeline=pipeline,

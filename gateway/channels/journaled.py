@@ -127,19 +127,16 @@ class _Step:
 
     async def _complete(self) -> None:
         run = self._channel.run
-        known = run.steps[self._path]
+        step = run.steps[self._path]
         reports = [one.usage for one in self._kept if isinstance(one, UsageReported)]
         price = run.price(self._path)
-        usage = reports[-1] if reports else None
-        step = replace(
-            known,
-            state="completed",
-            tokens=None if usage is None else (usage.input_tokens, usage.output_tokens),
-            cost=cost(usage, price) if usage is not None and price is not None else None,
-            events=packed(self._kept),
-        )
+        if reports:
+            usage = reports[-1]
+            step.tokens = usage.input_tokens, usage.output_tokens
+            step.cost = None if price is None else cost(usage, price)
+        step.state, step.events = "completed", packed(self._kept)
         self._settled = True
-        await run.settle(self._path, step)
+        await run.settle(self._path)
 
     async def _fail(self, error: GatewayError) -> None:
         """Write a failure down; at a limit the run is put away, and this does not return."""
@@ -147,7 +144,9 @@ class _Step:
         if isinstance(error, HeldBack) and is_limit(error) and run.suspends:
             await run.stop(Stop("suspended", error))
         self._settled = True
-        await run.settle(path, replace(run.steps[path], state="failed", error=kind_of(error)))
+        step = run.steps[path]
+        step.state, step.error = "failed", kind_of(error)
+        await run.settle(path)
 
     async def _replay(self, step: StepRecord) -> AsyncIterator[Event]:
         channel, run = self._channel, self._channel.run

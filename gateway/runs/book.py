@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from secrets import token_hex
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import anyio
 import structlog
-from anyio import TASK_STATUS_IGNORED
-from anyio.abc import TaskGroup, TaskStatus
 
 from gateway.metering.ledger import Ledger, RunResumed, StepReplayed
 from gateway.runs.cast import Cast
-from gateway.runs.ending import Here, ending
+from gateway.runs.ending import Here
 from gateway.runs.events import unpacked
+from gateway.runs.floor import Carry, Floor
 from gateway.runs.listening import Elsewhere, Listening, Told
 from gateway.runs.live import Held, LiveRun
 from gateway.runs.terms import Stop, Terms
@@ -32,12 +31,8 @@ from gateway.stores.journal.journal import (
 from gateway.stores.journal.memory import wall_ms
 from gateway.stores.journal.records import RunName, RunRecord, RunState, Standing, Stored
 from techniques.core.channel import EventStream
-from techniques.core.errors import GatewayError, RunBusy, RunConflict, Unavailable
-from techniques.core.events import Finished, Warned
-from techniques.core.groups import task_group
-
-Carry: TypeAlias = Callable[[LiveRun], EventStream]
-"""Carries a run out: its events."""
+from techniques.core.errors import RunBusy, RunConflict, Unavailable
+from techniques.core.events import Warned
 
 _POLL_S: Final = 0.25
 _CLOSE_S: Final = 3.0
@@ -58,28 +53,7 @@ class RunBook:
         self.journal = journal
         self.policy = policy or RunPolicy()
         self._clock = clock
-        self._here: dict[RunName, Here] = {}
-        self._group: TaskGroup | None = None
-
-    async def serve(self, *, task_status: TaskStatus[None] = TASK_STATUS_IGNORED) -> None:
-        """Carry runs out, and keep what is held alive, until cancelled."""
-        try:
-            async with task_group() as group:
-                self._group = group
-                task_status.started()
-                await self._keep()
-        finally:
-            self._group = None
-
-    def beside(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Do *work* beside everything else.
-
-        Raises:
-            Unavailable: The gateway is stopping.
-        """
-        if self._group is None:
-            raise Unavailable("The gateway is stopping; send the request again.")
-        self._group.start_soon(work)
+        self.floor = Floor(journal, self.policy, clock)
 
     async def begin(self, wanted: Wanted, carry: Carry, ledger: Ledger) -> Begun | None:
         """Return the answer to *wanted*: carried out with *carry*, gone on with, or listened to.
@@ -89,7 +63,7 @@ class RunBook:
         Raises:
             RunConflict: The run is about something else, was cancelled or cannot go on.
         """
-        here = self._here.get(wanted.name)
+        here = self.floor.here.get(wanted.name)
         if here is not None:
             _must_be_same(here.live.record, wanted)
             return Begun(here.live.name, self._listening(here))
@@ -102,7 +76,7 @@ class RunBook:
         if isinstance(answer, Claimed):
             return await self._carried(answer, wanted, carry, ledger)
         _must_be_same(answer.record, wanted)
-        here = self._here.get(answer.record.name)
+        here = self.floor.here.get(answer.record.name)
         if here is not None:
             return Begun(here.live.name, self._listening(here))
         return self._found(answer, wanted, carry, ledger)
@@ -117,7 +91,7 @@ class RunBook:
             stored = await self.journal.find(name)
         except JournalLost as lost:
             raise _lost() from lost
-        here = self._here.get(name)
+        here = self.floor.here.get(name)
         if here is None or stored is None:
             return stored
         steps = tuple(here.live.steps.values())
@@ -125,7 +99,7 @@ class RunBook:
 
     def cast(self, name: RunName) -> Cast | None:
         """Return what a run says that is carried out here."""
-        here = self._here.get(name)
+        here = self.floor.here.get(name)
         return None if here is None else here.cast
 
     async def cancel(self, stored: Stored) -> None:
@@ -135,7 +109,7 @@ class RunBook:
             RunBusy: It is at work on another replica.
             Unavailable: The journal does not answer.
         """
-        here = self._here.get(stored.record.name)
+        here = self.floor.here.get(stored.record.name)
         if here is not None:
             here.live.halt(Stop("cancelled", _cancelled(here.live.name)))
             await here.cast.wait()
@@ -145,16 +119,14 @@ class RunBook:
         if stored.standing.state in ("completed", "cancelled"):
             return
         try:
-            answer = await self.journal.claim(Claim(stored.record, self._lease_ms, again=True))
+            answer = await self.journal.claim(
+                Claim(stored.record, self.policy.lease_ms, again=True)
+            )
             if isinstance(answer, Claimed):
                 standing = replace(answer.stored.standing, state="cancelled", eta_ms=None)
                 await self.journal.write(Write(answer.hold, (), standing, ends=True))
         except JournalLost as lost:
             raise _lost() from lost
-
-    @property
-    def _lease_ms(self) -> int:
-        return int(self.policy.lease_s * 1000)
 
     def _claim(self, wanted: Wanted) -> Claim:
         record = RunRecord(
@@ -173,7 +145,7 @@ class RunBook:
         matching: Matching = "any" if wanted.retried else "waiting"
         if wanted.run is not None:
             matching = "name"
-        return Claim(record, self._lease_ms, matching, again=wanted.force)
+        return Claim(record, self.policy.lease_ms, matching, again=wanted.force)
 
     async def _carried(
         self, claimed: Claimed, wanted: Wanted, carry: Carry, ledger: Ledger
@@ -185,7 +157,7 @@ class RunBook:
         found = replace(stored, record=record, standing=standing)
         terms = Terms(wanted.ambiguous or self.policy.ambiguous, self.policy.linger_s, self._clock)
         live = LiveRun(Held(self.journal, claimed.hold), found, ledger, terms)
-        here = self._here[record.name] = Here(live, wanted, Cast())
+        here = self.floor.here[record.name] = Here(live, wanted, Cast())
         return Begun(live.name, self._listening(here, carry))
 
     async def _resumed(self, claimed: Claimed, wanted: Wanted, ledger: Ledger) -> RunRecord:
@@ -242,8 +214,8 @@ class RunBook:
 
     def _listening(self, here: Here, carry: Carry | None = None) -> EventStream:
         """Return the answer of a run that is carried out here, or with *carry* will be."""
-        begin = None if carry is None else partial(self._start, here, carry)
-        return Listening(here.cast, partial(self._leave, here), begin)
+        begin = None if carry is None else partial(self.floor.start, here, carry)
+        return Listening(here.cast, partial(self.floor.leave, here), begin)
 
     def _elsewhere(
         self, name: RunName, wanted: Wanted, carry: Carry, ledger: Ledger
@@ -275,84 +247,6 @@ class RunBook:
                     return
                 await anyio.sleep(min(_POLL_S, max(stored.lease_ms / 1000, 0.01)))
         raise RunBusy(f"The run {name.run} is at work on another replica.")
-
-    def _start(self, here: Here, carry: Carry) -> None:
-        """Begin to carry a run out."""
-        if self._group is None:
-            del self._here[here.live.record.name]
-            raise Unavailable("The gateway is stopping; send the request again.")
-        self._group.start_soon(self._execute, here, carry)
-
-    async def _execute(self, here: Here, carry: Carry) -> None:
-        live, cast = here.live, here.cast
-        failure: GatewayError | None = None
-        finished = False
-        try:
-            with live.scope:
-                try:
-                    async with carry(live) as events:
-                        async for event in events:
-                            if isinstance(event, Finished):
-                                live.must_be_followed()
-                                finished = True
-                            cast.say(event)
-                except GatewayError as error:
-                    failure = error
-                except Exception:  # noqa: BLE001 - a bug must not cost more than its run
-                    _log.exception("run.bug", run=live.name)
-                    failure = GatewayError("The gateway has failed.", code="internal_error")
-        except BaseException:
-            live.halt(Stop("left"))
-            failure = Unavailable("The gateway has stopped.")
-            raise
-        finally:
-            with anyio.move_on_after(_CLOSE_S, shield=True):
-                await self._close(here, None if finished else failure, finished=finished)
-
-    async def _close(self, here: Here, failure: GatewayError | None, *, finished: bool) -> None:
-        live, cast = here.live, here.cast
-        if finished:
-            cast.end()
-        answer = cast.said if finished else None
-        standing, told = ending(here, failure, answer, self._clock())
-        if live.stopping is None or live.stopping.why != "stale":
-            await live.end(standing)
-        self._here.pop(live.record.name, None)
-        cast.end(told)
-
-    def _leave(self, here: Here) -> None:
-        """Note that a listener has gone; a run that nobody listens to stops.
-
-        Calls under way may end first where the client is sure to come back for what they bring.
-        """
-        live = here.live
-        if here.cast.ended or here.cast.listening or live.record.background:
-            return
-        if not here.wanted.returns:
-            live.linger_s = 0.0
-        live.halt(Stop("left"))
-
-    async def _keep(self) -> None:
-        """Hold on to the runs that are carried out here, and forget what is old."""
-        purged = 0.0
-        while True:
-            await anyio.sleep(self.policy.lease_s / 3)
-            try:
-                await self._renew()
-                if anyio.current_time() - purged > self.policy.retention_s / 100:
-                    purged = anyio.current_time()
-                    old_ms = int(self.policy.retention_s * 1000)
-                    await self.journal.purge(self._clock() - old_ms)
-            except JournalLost as lost:
-                _log.warning("journal.lost", reason=str(lost))
-
-    async def _renew(self) -> None:
-        holds = {here.live.hold: here for here in self._here.values()}
-        if holds:
-            for lost in await self.journal.renew(list(holds), self._lease_ms):
-                live = holds[lost].live
-                live.linger_s = 0.0
-                live.halt(Stop("stale"))
 
 
 def _must_be_same(record: RunRecord, wanted: Wanted) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
 import orjson
@@ -14,16 +14,6 @@ from techniques.core.request import Request
 
 VERSION: Final = 1
 """Of what a step's key is made of: it changes with the prompts of techniques."""
-_UNSAID: Final[Mapping[str, Any]] = {
-    "stream": False,
-    "role": "",
-    "step": "",
-    "headers": {},
-    "relay": None,
-    "user": None,
-    "journaled": "",
-}
-"""Fields of a request that do not matter to what is answered."""
 _TRACE: Final = frozenset({"stream", "stream_options", "metadata", "user", "store"})
 _OWN: Final = frozenset({"x-lockgate-run", "x-lockgate-max-wait-ms", "x-lockgate-on-limit"})
 _SORTED: Final = orjson.OPT_SORT_KEYS
@@ -39,17 +29,33 @@ def body_hash(path: str, raw: bytes, headers: Mapping[str, str]) -> str:
 
 def plan_hash(*of: Json) -> str:
     """Return what tells whether the same would be done: of values that decide it."""
-    return hashlib.sha256(orjson.dumps([VERSION, *of], default=_plain, option=_SORTED)).hexdigest()
+    return _hashed([VERSION, *of])
 
 
-def step_key(run: Sequence[str], path: str, request: Request, model: str) -> str:
+def conversation_hash(request: Request) -> str:
+    """Return what tells whether the same is asked but for the settings: it is long."""
+    if request.relay is not None:
+        body = request.relay.body
+        return _hashed([name_value for name_value in body.items() if name_value[0] not in _TRACE])
+    return _hashed([request.messages, request.tools])
+
+
+def step_key(run: Sequence[str], path: str, request: Request, of: Sequence[str]) -> str:
     """Return what a step is known by: of the run, its place, what is asked, and of which model.
 
     Fields that change nothing about the answer (streaming, metadata, roles for the trace) are left
-    out.
+    out. *of* are the model and the hash of the conversation.
     """
-    asked = [VERSION, list(run), path, model, _canonical(request)]
-    return hashlib.sha256(orjson.dumps(asked, default=_plain, option=_SORTED)).hexdigest()
+    extra = {name: value for name, value in request.extra.items() if name not in _TRACE}
+    settings = [
+        request.tool_choice,
+        request.response_format,
+        request.sampling,
+        request.thinking,
+        request.strict,
+        request.dialect,
+    ]
+    return _hashed([VERSION, list(run), path, list(of), settings, extra])
 
 
 def derived(secret: str, purpose: str) -> str:
@@ -57,12 +63,8 @@ def derived(secret: str, purpose: str) -> str:
     return hashlib.sha256(f"{secret}|{purpose}".encode()).hexdigest()
 
 
-def _canonical(request: Request) -> Any:
-    if request.relay is not None:
-        body = request.relay.body
-        return {name: value for name, value in body.items() if name not in _TRACE}
-    extra = {name: value for name, value in request.extra.items() if name not in _TRACE}
-    return replace(request, **_UNSAID, extra=extra)
+def _hashed(value: object) -> str:
+    return hashlib.sha256(orjson.dumps(value, default=_plain, option=_SORTED)).hexdigest()
 
 
 def _plain(value: object) -> Any:

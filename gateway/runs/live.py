@@ -17,10 +17,10 @@ import anyio
 import structlog
 
 from gateway.metering.ledger import Ledger, StepAmbiguous, StepReplayed
-from gateway.runs.identity import derived, step_key
+from gateway.runs.identity import conversation_hash, derived, step_key
 from gateway.runs.terms import Sending, Stop, Terms, diverged
 from gateway.stores.journal.journal import Hold, Journal, JournalLost, StaleToken, Write
-from gateway.stores.journal.records import Standing, StepRecord, StepState, Stored
+from gateway.stores.journal.records import Standing, StepRecord, Stored
 from pricing.price import Price
 from techniques.core.errors import RunConflict, Unavailable
 from techniques.core.events import Warned
@@ -72,6 +72,7 @@ class LiveRun:
         self._due = {s.path: s.seq for s in steps if 0 < s.seq <= self._last}
         self._moved = anyio.Event()
         self._flying: set[str] = set()
+        self._talks: dict[int, tuple[object, str]] = {}
         self._prices: dict[str, Price | None] = {}
 
     @property
@@ -104,7 +105,7 @@ class LiveRun:
 
         One that is to be sent comes back when all that is settled has been heard.
         """
-        key = step_key(self.record.name, path, request, model)
+        key = step_key(self.record.name, path, request, (model, self._conversation(request)))
         known = self.steps.get(path)
         if known is not None and known.key != key:
             if known.after < self._last:
@@ -121,6 +122,15 @@ class LiveRun:
         step = StepRecord(path, key, after=self._seq, attempts=attempts, role=request.role)
         self.steps[path] = step
         return step
+
+    def _conversation(self, request: Request) -> str:
+        """Return the hash of what is asked, which many calls of a run share."""
+        if request.relay is not None:
+            return conversation_hash(request)
+        known = self._talks.get(id(request.messages))
+        if known is None:
+            known = self._talks[id(request.messages)] = request.messages, conversation_hash(request)
+        return known[1]
 
     async def turn(self, path: str) -> None:
         """Wait until all steps that ended before that at *path* have been heard."""
@@ -158,31 +168,27 @@ class LiveRun:
         step = self.steps[path]
         self._prices[path] = to.price
         self._flying.add(path)
-        await self._write(
-            replace(
-                step,
-                state="dispatched",
-                attempts=step.attempts + 1,
-                model=to.model,
-                provider=to.provider,
-                shown=to.shown,
-            )
-        )
+        step.state, step.attempts = "dispatched", step.attempts + 1
+        step.model, step.provider, step.shown = to.model, to.provider, to.shown
+        await self._write(step)
 
     async def refused(self, path: str) -> None:
         """Write down that what was sent came to nothing, and may be sent again."""
         self._land(path)
-        await self._write(replace(self.steps[path], state="planned"), quietly=True)
+        self.steps[path].state = "planned"
+        await self._write(self.steps[path], quietly=True)
 
     def price(self, path: str) -> Price | None:
         """Return what the model costs that the step at *path* was sent to."""
         return self._prices.get(path)
 
-    async def settle(self, path: str, step: StepRecord) -> None:
+    async def settle(self, path: str) -> None:
         """Write down what came of a step; it may be used when this returns."""
+        step = self.steps[path]
         self._seq += 1
+        step.seq = self._seq
         try:
-            await self._write(replace(step, seq=self._seq))
+            await self._write(step)
         finally:
             self._land(path)
 
@@ -191,9 +197,9 @@ class LiveRun:
         step = self.steps[path]
         self._land(path)
         if step.state == "dispatched":
-            state: StepState = "superseded" if self.stopping is None else "ambiguous"
+            step.state = "superseded" if self.stopping is None else "ambiguous"
             with anyio.move_on_after(_LAST_S, shield=True):
-                await self._write(replace(step, state=state), quietly=True)
+                await self._write(step, quietly=True)
 
     async def stop(self, stop: Stop) -> NoReturn:
         """Stop the run, from within one of its steps: what is under way may end first."""
@@ -252,7 +258,8 @@ class LiveRun:
         )
         more = 'POST to its /resume with {"ambiguous": "retry"} to have it made again.'
         error = RunConflict(message + (more if asks else ""), code="step_ambiguous")
-        await self._write(replace(known, state="ambiguous"), quietly=True)
+        known.state = "ambiguous"
+        await self._write(known, quietly=True)
         await self.stop(Stop("left" if asks else "failed", error))
 
     def wasted(self, picodollars: int) -> None:
@@ -270,8 +277,7 @@ class LiveRun:
             self.scope.cancel()
 
     async def _write(self, step: StepRecord, *, quietly: bool = False) -> None:
-        step = replace(step, at_ms=self._clock())
-        self.steps[step.path] = step
+        step.at_ms = self._clock()
         try:
             await self._journal.write(Write(self.hold, (step,)))
         except StaleToken:

@@ -28,6 +28,11 @@ class RunPolicy:
     ambiguous: Ambiguous = "retry"
     attach_s: float = 55.0
 
+    @property
+    def lease_ms(self) -> int:
+        """``lease_s`` in milliseconds."""
+        return int(self.lease_s * 1000)
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:

@@ -76,7 +76,7 @@ class Behind:
         if begun is None:
             raise Unavailable("The journal of runs does not answer.", code="journal_lost")
         visit.run = begun.run
-        self.runs.beside(partial(self._heard, visit, begun.answer))
+        self.runs.floor.beside(partial(self._heard, visit, begun.answer))
         return begun.run
 
     async def sweep(self) -> None:

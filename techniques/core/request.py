@@ -252,8 +252,7 @@ class Request:
     ``stream`` says whether the answer is wanted in pieces, ``role`` which part this call plays in
     a technique (``answer``, ``candidate``, ``judge``, ``critique`` …), ``step`` which one of them
     it is, ``strict`` that a loss in translation is an error. ``headers`` are the few client
-    headers that a provider of ``dialect`` may see (such as ``anthropic-beta``). ``journaled`` is its
-    place in the journal of a run, "" if it is written down in none.
+    headers that a provider of ``dialect`` may see. ``journaled`` is its place in a run's journal.
 
     With ``relay`` set, the conversation and everything about sampling is still in the client's
     body; ``decoded()`` gives the full form.

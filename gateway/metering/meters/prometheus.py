@@ -23,18 +23,10 @@ from prometheus_client import (
 
 from gateway.metering.ledger import (
     CallFinished,
-    CallHeld,
     CallRetried,
     Fact,
-    HeaderUnread,
-    LimitHit,
-    NeedMet,
     RequestBegun,
     RequestFinished,
-    RunPutAway,
-    RunResumed,
-    StepAmbiguous,
-    StepReplayed,
 )
 from techniques.core.events import Warned
 
@@ -246,10 +238,8 @@ class PrometheusMeter:
                 self._add(1, self._warnings, fact.code)
             case CallRetried():
                 self._add(1, self._retries, fact.kind, "model" if fact.moved else "attempt")
-            case CallHeld() | LimitHit() | NeedMet() | HeaderUnread():
-                pass  # see ``gateway.metering.meters.pacing``
-            case StepReplayed() | StepAmbiguous() | RunPutAway() | RunResumed():
-                pass  # see ``gateway.metering.meters.runs``
+            case _:
+                pass  # see the meters of pacing and of runs
 
     def _add(self, amount: float, metric: Counter | Gauge, *labels: str) -> None:
         self._sums[self._child(metric, *labels)] += amount

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
+from gateway.stores.journal.records import JournalLost as JournalLost
 from gateway.stores.journal.records import RunName, RunRecord, Standing, StepRecord, Stored
 
 Matching: TypeAlias = Literal["name", "waiting", "any"]
 """Whether a run of the same body is looked for where there is none of the name: one that waits to
 be taken up, or with ``any`` (the client says that it asks again) whatever became of it."""
-
-
-class JournalLost(Exception):
-    """The journal does not answer now."""
 
 
 class StaleToken(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -73,7 +74,7 @@ class MemoryJournal:
         kept = self._runs.get(write.hold.name)
         if kept is None or kept.token != write.hold.token:
             raise StaleToken
-        kept.steps.update({step.path: step for step in write.steps})
+        kept.steps.update({step.path: copy(step) for step in write.steps})
         kept.standing = write.standing or kept.standing
         kept.record = write.record or kept.record
         kept.written_ms = self._clock()
@@ -148,4 +149,5 @@ class MemoryJournal:
 
     def _stored(self, kept: _Kept) -> Stored:
         left = max(kept.until_ms - self._clock(), 0)
-        return Stored(kept.record, kept.standing, kept.token, left, tuple(kept.steps.values()))
+        steps = tuple(copy(step) for step in kept.steps.values())
+        return Stored(kept.record, kept.standing, kept.token, left, steps)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -19,6 +20,10 @@ StepState: TypeAlias = Literal[
 
 WAITING: Final[frozenset[RunState]] = frozenset({"suspended", "interrupted"})
 """States in which a run waits to be taken up by whoever sends the same request again."""
+
+
+class JournalLost(Exception):
+    """The journal does not answer now, or what it says cannot be read."""
 
 
 class RunName(NamedTuple):
@@ -92,9 +97,9 @@ class Standing:
     answer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StepRecord:
-    """One sub-call of a run.
+    """One sub-call of a run, as far as it has come: what carries the run out changes it.
 
     Attributes:
         path: Its place in the run, the same each time the run is carried out.
@@ -158,32 +163,45 @@ def written(value: RunRecord | Standing | StepRecord) -> str:
 
 
 def run_read(text: str) -> RunRecord:
-    """Return the run that ``written`` wrote."""
-    found = _known(RunRecord, orjson.loads(text))
-    sent = found.get("sent")
-    return RunRecord(
-        **found | {"name": RunName(*found["name"]), "sent": None if sent is None else Sent(**sent)}
-    )
+    """Return the run that ``written`` wrote.
+
+    Raises:
+        JournalLost: It cannot be read; so of the others.
+    """
+    with _readable():
+        found = _known(RunRecord, text)
+        sent = found.get("sent")
+        found["name"] = RunName(*found["name"])
+        return RunRecord(**found | {"sent": None if sent is None else Sent(**sent)})
 
 
 def standing_read(text: str) -> Standing:
     """Return how the run stood."""
-    return Standing(**_known(Standing, orjson.loads(text)))
+    with _readable():
+        return Standing(**_known(Standing, text))
 
 
 def step_read(text: str) -> StepRecord:
     """Return the step that ``written`` wrote."""
-    found = _known(StepRecord, orjson.loads(text))
-    for name in ("tokens", "error"):
-        if found.get(name) is not None:
-            found[name] = tuple(found[name])
-    return StepRecord(**found)
+    with _readable():
+        found = _known(StepRecord, text)
+        for name in ("tokens", "error"):
+            if found.get(name) is not None:
+                found[name] = tuple(found[name])
+        return StepRecord(**found)
 
 
-def _known(kind: type[Any], found: dict[str, Any]) -> dict[str, Any]:
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise JournalLost(f"a record cannot be read: {error}") from error
+
+
+def _known(kind: type[Any], text: str) -> dict[str, Any]:
     """Return the fields that this release knows: a later one may have written more."""
-    names = {one.name for one in fields(kind)}
-    return {name: value for name, value in found.items() if name in names}
+    return {name: value for name, value in orjson.loads(text).items() if name in _FIELDS[kind]}
 
 
 def _plain(value: object) -> object:
@@ -192,3 +210,8 @@ def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(type(value).__name__)
+
+
+_FIELDS: Final[Mapping[type[Any], frozenset[str]]] = {
+    kind: frozenset(one.name for one in fields(kind)) for kind in (RunRecord, Standing, StepRecord)
+}

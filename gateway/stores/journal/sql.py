@@ -49,11 +49,17 @@ class _Asked:
 
 
 class SqlJournal:
-    """Keeps runs in the tables ``runs`` and ``steps``; *put* hands an operation on."""
+    """Keeps runs in the tables ``runs`` and ``steps``; *put* hands operations on.
 
-    def __init__(self, put: Callable[[_Asked], None], clock: Callable[[], int] = wall_ms) -> None:
+    What is asked for in one turn of the event loop is handed on together.
+    """
+
+    def __init__(
+        self, put: Callable[[list[_Asked]], None], clock: Callable[[], int] = wall_ms
+    ) -> None:
         self._put = put
         self._clock = clock
+        self._turn: list[_Asked] = []
 
     async def claim(self, claim: Claim) -> Answer:
         """Return the run that *claim* is about."""
@@ -85,9 +91,16 @@ class SqlJournal:
         return await self._ask(lambda: statements.erase(owner))
 
     async def _ask(self, operation: Callable[[], Operation[T]]) -> T:
-        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._put(_Asked(operation, done))
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        if not self._turn:
+            loop.call_soon(self._hand_on)
+        self._turn.append(_Asked(operation, done))
         return await done
+
+    def _hand_on(self) -> None:
+        asked, self._turn = self._turn, []
+        self._put(asked)
 
 
 @asynccontextmanager
@@ -116,7 +129,7 @@ class _SqliteThread(Thread):
         self._path = path
         self._loop = loop
         self._connection: sqlite3.Connection | None = None
-        self._waiting: SimpleQueue[_Asked | None] = SimpleQueue()
+        self._waiting: SimpleQueue[list[_Asked] | None] = SimpleQueue()
         self.put = self._waiting.put
 
     def run(self) -> None:
@@ -137,7 +150,7 @@ class _SqliteThread(Thread):
         try:
             self._connection = self._connection or _connected(self._path)
             _carry_out(self._connection, batch)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, JournalLost) as error:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
@@ -148,7 +161,7 @@ class _SqliteThread(Thread):
         batch: list[_Asked] = []
         asked = self._waiting.get()
         while asked is not None:
-            batch.append(asked)
+            batch += asked
             if self._waiting.empty() or len(batch) >= _MOST:
                 return batch, True
             asked = self._waiting.get()
@@ -190,9 +203,9 @@ def _resolve(batch: Sequence[_Asked], error: Exception | None) -> None:
 
 
 @asynccontextmanager
-async def _pooled(database: Database) -> AsyncGenerator[Callable[[_Asked], None], None]:
+async def _pooled(database: Database) -> AsyncGenerator[Callable[[list[_Asked]], None], None]:
     """Give what takes operations for PostgreSQL, and carry them out until the context ends."""
-    waiting: asyncio.Queue[_Asked | None] = asyncio.Queue()
+    waiting: asyncio.Queue[list[_Asked] | None] = asyncio.Queue()
     async with task_group() as group:
         group.start_soon(_serve, database, waiting)
         try:
@@ -201,18 +214,18 @@ async def _pooled(database: Database) -> AsyncGenerator[Callable[[_Asked], None]
             waiting.put_nowait(None)
 
 
-async def _serve(database: Database, waiting: asyncio.Queue[_Asked | None]) -> None:
-    going = True
-    while going:
-        batch = [asked] if (asked := await waiting.get()) is not None else []
-        while batch and len(batch) < _MOST and not waiting.empty():
+async def _serve(database: Database, waiting: asyncio.Queue[list[_Asked] | None]) -> None:
+    asked = await waiting.get()
+    while asked is not None:
+        batch = asked
+        while len(batch) < _MOST and not waiting.empty():
             asked = waiting.get_nowait()
             if asked is None:
                 break
-            batch.append(asked)
-        going = asked is not None
-        if batch:
-            await _committed(database, batch)
+            batch += asked
+        await _committed(database, batch)
+        if asked is not None:
+            asked = await waiting.get()
 
 
 async def _committed(database: Database, batch: Sequence[_Asked]) -> None:
@@ -229,7 +242,7 @@ async def _tried(database: Database, batch: Sequence[_Asked]) -> JournalLost | N
         async with database.writing() as connection:
             for asked in batch:
                 asked.result = await _asked_of(connection, asked.operation())
-    except (DatabaseLost, SQLAlchemyError, OSError) as error:
+    except (DatabaseLost, SQLAlchemyError, OSError, JournalLost) as error:
         return JournalLost(str(error))
     return None
 

@@ -35,7 +35,7 @@ async def test_a_run_that_is_new_begins_with_its_first_claim(journal: Journal) -
     assert answer.stored.steps == ()
 
 
-async def test_what_was_written_is_found_again_as_it_was(journal: Journal) -> None:
+async def test_a56_what_was_written_is_found_again_as_it_was(journal: Journal) -> None:
     sent = Sent("/v1/chat/completions", '{"model": "é"}', {"x-lockgate-technique": "fec"})
     record = run(session="s1", named=True, technique="fec", model="m", sent=sent)
     hold = (await claimed(journal, record)).hold
@@ -50,7 +50,7 @@ async def test_what_was_written_is_found_again_as_it_was(journal: Journal) -> No
     assert found.lease_ms == LEASE_MS
 
 
-async def test_the_latest_word_on_a_step_stands(journal: Journal) -> None:
+async def test_a56_the_latest_word_on_a_step_stands(journal: Journal) -> None:
     hold = (await claimed(journal, run())).hold
     await journal.write(Write(hold, (step(state="dispatched"),)))
     await journal.write(Write(hold, (step(state="completed", seq=1),)))
@@ -59,7 +59,7 @@ async def test_the_latest_word_on_a_step_stands(journal: Journal) -> None:
     assert [one.state for one in found.steps] == ["completed"]
 
 
-async def test_a_run_that_is_not_there_is_not_found(journal: Journal) -> None:
+async def test_a56_a_run_that_is_not_there_is_not_found(journal: Journal) -> None:
     assert await journal.find(RunName("key", "none")) is None
 
 
@@ -278,7 +278,7 @@ async def test_a_run_can_be_sent_to_the_background_later(journal: Journal) -> No
     assert list(await journal.abandoned(10)) == [sent]
 
 
-async def test_all_runs_of_a_key_are_erased(journal: Journal) -> None:
+async def test_a56_all_runs_of_a_key_are_erased(journal: Journal) -> None:
     for name in ("one", "two"):
         hold = (await claimed(journal, run(name))).hold
         await journal.write(Write(hold, (FULL,)))

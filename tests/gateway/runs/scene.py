@@ -143,7 +143,7 @@ class World:
         mortal = Mortal(self.journal)
         book = RunBook(mortal, self.policy, now_ms)
         async with task_group() as group:
-            await group.start(book.serve)
+            await group.start(book.floor.serve)
             yield Replica(self, book, mortal)
             group.cancel_scope.cancel()
 
