@@ -22,6 +22,7 @@ from gateway.config.database import DatabaseConfig
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import ServerConfig, UpstreamConfig
 from gateway.metering.meters.database import DatabaseCounters
+from gateway.metering.meters.forecast import ForecastMeter
 from gateway.metering.meters.pacing import PacingMeter
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.policy import wishes
@@ -167,6 +168,7 @@ def metrics() -> str:
     PrometheusMeter(registry, ())
     DatabaseCounters(registry)
     PacingMeter(registry, (), {})
+    ForecastMeter(registry)
     rows = [
         (
             f"`{family.name}{'_total' if family.type == 'counter' else ''}`",

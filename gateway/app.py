@@ -13,10 +13,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.surfaces import admin, operations, spoken
 from gateway.surfaces.completion import CompletionEndpoint
 from gateway.surfaces.count_tokens import CountTokensEndpoint
+from gateway.surfaces.forecast import ForecastEndpoint
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.ledger import LedgerEndpoint
 from gateway.surfaces.models import ModelsEndpoint
 from gateway.surfaces.runs import run_routes
+from gateway.surfaces.windows import WindowsEndpoint
 from gateway.wire.dialect import Dialect
 from gateway.wiring import Parts
 
@@ -64,7 +66,10 @@ class App:
 
 
 def _others(parts: Parts) -> Starlette:
-    models = ModelsEndpoint(parts.catalogue, parts.front, (CHAT, MESSAGES))
+    both = (CHAT, MESSAGES)
+    models = ModelsEndpoint(parts.catalogue, parts.front, both)
+    forecast = ForecastEndpoint(parts.forecaster, parts.front, both)
+    windows = WindowsEndpoint(parts.catalogue, parts.front, both, parts.admin_token)
     count = CountTokensEndpoint(parts.front, MESSAGES)
     metrics = operations.MetricsEndpoint(parts.spool, parts.collect, parts.metrics_token)
     ledger = LedgerEndpoint(parts.spool, parts.rows, parts.durable)
@@ -72,6 +77,8 @@ def _others(parts: Parts) -> Starlette:
     return Starlette(
         routes=[
             Route("/v1/messages/count_tokens", count.serve, methods=["POST"]),
+            Route("/v1/forecast", forecast.serve, methods=["POST"]),
+            Route("/v1/windows", windows.serve),
             Route("/v1/models", models.all),
             Route("/v1/models/{name:path}", models.one),
             Route("/healthz", operations.healthz),

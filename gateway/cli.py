@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import anyio
 import typer
 
-from gateway import callers, serving
+from gateway import callers, foretelling, serving
 from gateway.app import CHAT
 from gateway.calibrate import (
     UnusableQuestions,
@@ -62,6 +62,7 @@ a usual pace, the cost is at made-up prices."""
 main = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 for name, commands in callers.COMMANDS.items():
     main.add_typer(commands, name=name)
+main.command("forecast")(foretelling.forecast)
 
 
 def _tell_version(asked: bool) -> None:  # noqa: FBT001 - the signature is typer's

@@ -17,8 +17,13 @@ from gateway.channels.retrying import RetryPolicy
 from gateway.config import Config, ModelConfig, ProviderConfig, Secrets
 from gateway.config.calibration import measured
 from gateway.config.sandbox import SandboxConfig
+from gateway.forecast.calibration import Calibration
+from gateway.forecast.forecaster import Forecaster
+from gateway.forecast.habits import Habits
+from gateway.forecast.live import Known
 from gateway.keeping import Durable, keeping
 from gateway.metering.meters.database import DatabaseCounters
+from gateway.metering.meters.forecast import ForecastMeter
 from gateway.metering.meters.log import log_requests
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.rows import RecentRows
@@ -64,6 +69,7 @@ class Parts:
     collect: Callable[[], CollectorRegistry]
     metrics_token: str | None
     admin_token: str | None
+    forecaster: Forecaster
     durable: Durable | None = None
     lost: Callable[[], list[str]] = list
 
@@ -87,7 +93,10 @@ async def running(
         pacing_counts = pacing_meter(registry, config)
         meter = PrometheusMeter(registry, catalogue.labels())
         runs_counts = RunsMeter(registry, [(row.name, row.provider) for row in config.models])
-        spool = Spool((meter, pacing_counts, runs_counts, rows, log_requests, *kept.meters))
+        forecasts = ForecastMeter(registry)
+        habits, calibration = Habits(), Calibration(forecasts)
+        counted = (meter, pacing_counts, runs_counts, habits, calibration)
+        spool = Spool((*counted, rows, log_requests, *kept.meters))
         stack.callback(spool.drain)
         paced = await stack.enter_async_context(
             pacing(config, upstreams.accounts.values(), kept.durable, pacing_counts)
@@ -116,6 +125,7 @@ async def running(
             _summed if several else lambda: registry,
             _revealed(config.metrics.token),
             secrets.admin_token,
+            Forecaster(front.pipeline.planner, Known(paced.pacer, habits), calibration, forecasts),
             kept.durable,
             paced.lost,
         )

@@ -87,6 +87,11 @@ class Pacer:
         """Return the pools of callers whose budgets were held here."""
         return list({caller.pool for caller, _ in self._purses.values() if caller.budgets})
 
+    def callers_pools(self) -> set[str]:
+        """Return the pools of callers that have limits or budgets and have been here."""
+        known = self._purses.values()
+        return {caller.pool for caller, purse in known if not purse.is_bottomless}
+
     def purse(self, caller: Caller) -> Purse:
         """Return the windows of *caller*."""
         known = self._purses.get(id(caller))

@@ -93,6 +93,10 @@ class Catalogue:
         """Return the models by name, without those that end in ``*``."""
         return {name: model for name, model in self._by_name.items() if not name.endswith("*")}
 
+    def all(self) -> tuple[Model, ...]:
+        """Return all models, also those whose names end in ``*``."""
+        return tuple(self._by_name.values())
+
     def labels(self) -> tuple[str, ...]:
         """Return all configured names."""
         return tuple(self._by_name)

@@ -173,10 +173,15 @@ class Account:
         the truth. Of a window that an answer has just told of, it is half of that: other replicas
         may have sent their first calls, too.
         """
-        fresh, self._fresh = self._fresh, {}
-        now = map(self._of_now, self._windows.values())
-        specs = [_cold(spec, fresh.get(spec.name), needs.get(spec.name, 0)) for spec in now]
+        specs = self.unseen(needs)
+        self._fresh = {}
         return specs + [WindowSpec(name, "gauge", 1) for name in needs if is_probe(name)]
+
+    def unseen(self, needs: Mapping[str, int]) -> list[WindowSpec]:
+        """Return what ``cold`` would, and change nothing."""
+        fresh = self._fresh
+        now = map(self._of_now, self._windows.values())
+        return [_cold(spec, fresh.get(spec.name), needs.get(spec.name, 0)) for spec in now]
 
     def probe(self, model: str) -> str:
         """Return the window that one call alone is in which sees whether *model* is up again."""

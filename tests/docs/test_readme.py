@@ -20,7 +20,13 @@ from tests.docs.documents import ADDRESS, ROOT, blocks, commands
 from tests.fakes.client import Exchange, request
 from tests.fakes.gateway import ADMIN_TOKEN, KEY_SECRET, Gateway
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/clients.md", "docs/operations.md")
+DOCUMENTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/clients.md",
+    "docs/operations.md",
+    "docs/forecast.md",
+)
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 COMMANDS = [
     pytest.param(line, id=f"{document}-{place}")
@@ -119,6 +125,7 @@ def test_every_command_in_the_table_exists() -> None:
         ["budget", "list"],
         ["techniques"],
         ["demo"],
+        ["forecast"],
         ["calibrate"],
     ]
     for name in names:

@@ -10,11 +10,14 @@ from gateway.admission.need.inputs import Inputs
 from gateway.admission.need.stream import STEP, Stream
 from gateway.admission.need.streams import Key, Streams
 from gateway.admission.need.times import Times
-from gateway.admission.need.value import Fit, Ground, Latency, Need, SubCall, Timing
+from gateway.admission.need.value import Fit, Ground, Latency, Need, Past, SubCall, Timing
 from pricing.usage import Usage
 
 UNLEARNED: Final = 4096
 """Output tokens that are expected where nobody states a limit and nothing is learned."""
+
+FEW: Final = 5
+"""So many calls show what the next may be like, though not how large it can be."""
 
 _LIKELY: Final = 256
 _GROUNDS: Final[tuple[Ground, ...]] = ("calls", "role", "model")
@@ -33,6 +36,10 @@ class Predictor(Protocol):
 
     def latency(self, call: SubCall) -> Latency | None:
         """Return how long *call* will take; None until enough is known."""
+        ...
+
+    def past(self, call: SubCall) -> Past:
+        """Return what calls like *call* came to. Nothing is learned by it."""
         ...
 
     def record(self, call: SubCall, need: Need, usage: Usage, timing: Timing | None = None) -> Fit:
@@ -92,6 +99,12 @@ class Conformal:
     def latency(self, call: SubCall) -> Latency | None:
         """Return how long *call* will take; None until 20 calls of its model were timed."""
         return self._times.latency(call)
+
+    def past(self, call: SubCall) -> Past:
+        """Return what calls like *call* came to, where there were five; see ``Predictor``."""
+        found = self._outputs.find(_key(call), FEW)
+        outputs = () if found is None else tuple(found[0].recent)
+        return Past(outputs, *self._times.past(call, FEW), self._inputs.usual(call))
 
     def record(self, call: SubCall, need: Need, usage: Usage, timing: Timing | None = None) -> Fit:
         """Take in what *call* used, for which *need* was said; return how the two compare.

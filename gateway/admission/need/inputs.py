@@ -61,6 +61,11 @@ class Inputs:
         few = self._ratios.find(_kind(call), _FEW)
         return _UNLEARNED if few is None else min(_UNLEARNED, _ROOM * few[0].largest())
 
+    def usual(self, call: SubCall) -> float | None:
+        """Return the tokens for each byte that half of the calls like *call* stay below."""
+        found = self._ratios.find(_kind(call), _FEW)
+        return None if found is None else found[0].figures()[1]
+
     def cached(self, call: SubCall) -> int:
         """Return how much of *call*'s input will be read from the provider's cache, as before.
 

@@ -8,10 +8,11 @@ from typing import Final
 from gateway.admission.legacy.estimator import Estimator, Terms
 from gateway.admission.need.inputs import Inputs
 from gateway.admission.need.times import Times
-from gateway.admission.need.value import Fit, Latency, Need, SubCall, Timing
+from gateway.admission.need.value import Fit, Latency, Need, Past, SubCall, Timing
 from pricing.usage import Usage
 
 _K: Final = 2.0
+_FEW: Final = 5
 _MOST_HELD: Final = 200
 
 
@@ -48,6 +49,10 @@ class Legacy:
     def latency(self, call: SubCall) -> Latency | None:
         """Return how long *call* will take; None until enough is known."""
         return self._times.latency(call)
+
+    def past(self, call: SubCall) -> Past:
+        """Return what calls like *call* came to; of their outputs it keeps none."""
+        return Past((), *self._times.past(call, _FEW), self._inputs.usual(call))
 
     def record(self, call: SubCall, need: Need, usage: Usage, timing: Timing | None = None) -> Fit:
         """Take in what *call* used, for which *need* was said; return how the two compare."""

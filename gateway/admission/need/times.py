@@ -26,6 +26,17 @@ class Times:
         token_s, likely_token_s, _ = pace[0].figures()
         return Latency(first_s, token_s, likely_first_s, likely_token_s)
 
+    def past(self, call: SubCall, least: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return the times until answers began, and those of each token, of *least* calls or more.
+
+        Empty where there were fewer.
+        """
+        key = _key(call)
+        first, pace = self._firsts.find(key, least), self._paces.find(key, least)
+        if first is None or pace is None:
+            return (), ()
+        return tuple(first[0].recent), tuple(pace[0].recent)
+
     def record(self, call: SubCall, output: int, timing: Timing) -> None:
         """Take in how long *call* took, for *output* tokens."""
         key = _key(call)

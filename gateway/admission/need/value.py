@@ -117,3 +117,19 @@ class Latency:
     def likely(self, output: int) -> float:
         """Return what an answer of *output* tokens takes, half of the time at most."""
         return self.likely_first_s + output * self.likely_token_s
+
+
+class Past(NamedTuple):
+    """What calls like one came to, the oldest first; empty of what too few have told.
+
+    Attributes:
+        outputs: Tokens of one answer.
+        firsts: Seconds until an answer began.
+        paces: Seconds for each token of it.
+        ratio: Tokens of input for each byte, half of the time at most; None: not known.
+    """
+
+    outputs: tuple[float, ...] = ()
+    firsts: tuple[float, ...] = ()
+    paces: tuple[float, ...] = ()
+    ratio: float | None = None
