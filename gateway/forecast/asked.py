@@ -78,10 +78,12 @@ class ForecastAsked(Strict):
 
     @property
     def dice(self) -> int:
-        """The seed: the same for the same question."""
+        """The seed: the same for the same question, whatever its deadline is."""
         if self.seed is not None:
             return self.seed
-        asked = orjson.dumps(self.model_dump(exclude={"run"}), option=orjson.OPT_SORT_KEYS)
+        asked = orjson.dumps(
+            self.model_dump(exclude={"run", "deadline_ms"}), option=orjson.OPT_SORT_KEYS
+        )
         return int.from_bytes(hashlib.sha256(asked).digest()[:8], "big")
 
     @cached_property

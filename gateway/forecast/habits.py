@@ -10,6 +10,7 @@ from gateway.metering.ledger import CallFinished, Fact, RequestFinished
 
 _KEPT: Final = 50
 _MOST: Final = 256
+_ONE_IN: Final = 8
 _MOST_CALLS: Final = 64
 _ENDED: Final = frozenset({"ok", "truncated"})
 
@@ -28,21 +29,29 @@ Form: TypeAlias = tuple[tuple[Made, ...], ...]
 
 
 class Habits:
-    """A meter: keeps the forms of the last 50 requests of each technique and model."""
+    """A meter: keeps the forms of 50 requests of each technique and model, lately made.
+
+    Once there are so many, only every eighth request is looked at: it costs next to nothing.
+    """
 
     def __init__(self) -> None:
         self._forms: OrderedDict[tuple[str, str], deque[Form]] = OrderedDict()
+        self._count = 0
 
     def __call__(self, facts: Sequence[Fact]) -> None:
         """Take in the requests that have ended."""
         for fact in facts:
             if isinstance(fact, RequestFinished) and fact.outcome == "success" and fact.rows:
-                self._keep((fact.technique, fact.model), form_of(fact.rows))
+                self._keep((fact.technique, fact.model), fact.rows)
 
-    def _keep(self, key: tuple[str, str], form: Form) -> None:
+    def _keep(self, key: tuple[str, str], rows: Sequence[CallFinished]) -> None:
+        forms = self._forms.get(key)
+        self._count += 1
+        if forms is not None and len(forms) == _KEPT and self._count % _ONE_IN:
+            return
+        form = form_of(rows)
         if not form:
             return
-        forms = self._forms.get(key)
         if forms is None:
             forms = self._forms[key] = deque(maxlen=_KEPT)
             if len(self._forms) > _MOST:
@@ -50,7 +59,7 @@ class Habits:
         forms.append(form)
 
     def of(self, technique: str, model: str) -> tuple[Form, ...]:
-        """Return the forms of the last requests of *technique* to *model*, the oldest first."""
+        """Return the forms of late requests of *technique* to *model*, the oldest first."""
         return tuple(self._forms.get((technique, model), ()))
 
 

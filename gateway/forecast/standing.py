@@ -21,6 +21,8 @@ from gateway.stores.memory.defining import define
 from gateway.upstream.account import Account
 
 _MARGIN: Final = 0.01
+_UNNAMED_S: Final = 60.0
+"""Of a window whose name tells no period: one that never came back would be waited for for ever."""
 _BY_REQUEST: Final = frozenset({"requests", "concurrency"})
 
 
@@ -131,7 +133,8 @@ def window_of(state: WindowState, minute_s: float = 60.0) -> AnyWindow:
     if state.kind == "never":
         left = int(state.level)
         return Purse(state.name, state.cap, left + state.held, left)
-    period_ms = 1000 * float(state.name.rpartition(":")[2]) * minute_s / 60
+    period_s = float(state.name.rpartition(":")[2]) or _UNNAMED_S
+    period_ms = 1000 * period_s * minute_s / 60
     window = Window(
         state.name,
         state.kind,

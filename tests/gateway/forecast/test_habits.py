@@ -27,13 +27,15 @@ def test_calls_that_failed_are_none_of_it() -> None:
     assert form_of([row(outcome="server"), row(usage=Usage())]) == ()
 
 
-def test_the_last_fifty_of_each_technique_and_model_are_kept() -> None:
+def test_fifty_of_each_technique_and_model_are_kept_and_the_oldest_goes_first() -> None:
     habits = Habits()
 
-    habits([finished(row()) for _ in range(60)])
+    habits([finished(row(role=f"r{place}")) for place in range(500)])
+    oldest = int(habits.of("none", "fast")[0][0][0].role[1:])
     habits([finished(row(), technique="best_of_n"), finished(row(), outcome="upstream_error")])
 
     assert len(habits.of("none", "fast")) == 50
+    assert oldest > 50
     assert len(habits.of("best_of_n", "fast")) == 1
     assert habits.of("best_of_n", "other") == ()
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from gateway.policy.keys import digest
 from techniques.core.json import Json
 from tests.gateway.surfaces.test_operations import KEYS, OPEN, Running, chat, serving
+from tests.services.valkey import Valkey
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -256,3 +258,23 @@ async def test_a_budget_that_does_not_last_is_forecast() -> None:
 
     assert told["budget_ends_at_step"] in (2, 3)
     assert told["completes"] == 0
+
+
+async def test_replicas_that_share_a_store_forecast_and_show_the_same_windows(
+    valkey: Valkey,
+) -> None:
+    store = {"redis": valkey.url, "prefix": uuid4().hex}
+    async with (
+        serving(models=HELD, store=store) as one,
+        serving(models=HELD, store=store) as other,
+    ):
+        unseen = (await other.ask("/v1/windows")).json["pools"]
+        await one.ask("/v1/chat/completions", body=chat())
+        windows = [(await it.ask("/v1/windows")).json["pools"][0]["windows"] for it in (one, other)]
+        told = (await forecast(other, {"tokens_per_step": 3000, "grows": False})).json
+
+    (mine,), (theirs,) = windows
+    assert unseen[0]["windows"] == []
+    assert theirs["level"] == pytest.approx(mine["level"], abs=500)
+    assert {**theirs, "level": 0} == {**mine, "level": 0}
+    assert told["p50"]["waiting_s"] > 30  # of 9,000 tokens, some 4,000 are there

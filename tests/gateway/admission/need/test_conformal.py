@@ -230,3 +230,28 @@ def test_a_miss_raises_the_quantile_of_what_the_bound_was_taken_from() -> None:
     assert after is not None
     assert missed > before + 0.004
     assert after > before + 0.004
+
+
+def test_what_calls_came_to_can_be_asked_for_once_there_were_five_and_nothing_is_learned() -> None:
+    predictor, call = Conformal(), a_call()
+    timed = Timing(0.5, 2.5)
+    for output in (11, 21, 31, 41):
+        predictor.record(call, predictor.need(call), Usage(INPUT, output), timed)
+    few = predictor.past(call)
+    predictor.record(call, predictor.need(call), Usage(INPUT, 51), timed)
+
+    past, again = predictor.past(call), predictor.past(call)
+
+    assert (few.outputs, few.firsts, few.paces) == ((), (), ())
+    assert past == again
+    assert past.outputs == (11, 21, 31, 41, 51)
+    assert past.firsts == (0.5,) * 5
+    assert past.paces == pytest.approx((0.2, 0.1, 2 / 30, 0.05, 0.04))
+    assert past.ratio == pytest.approx(INPUT / PLAIN.text_bytes)
+
+
+def test_the_past_of_calls_that_nobody_made_is_that_of_their_model() -> None:
+    past = taught([100] * 9).past(a_call(role="judge"))
+
+    assert past.outputs == (100,) * 9
+    assert Conformal().past(a_call()).ratio is None

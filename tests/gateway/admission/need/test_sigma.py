@@ -62,3 +62,14 @@ def test_a_fit_tells_what_was_held_and_used() -> None:
 
     assert (fit.input_missed, fit.output_missed, fit.held, fit.used) == (True, False, 900, 950)
     assert fit.share is None
+
+
+def test_of_outputs_it_keeps_none_but_of_times_and_inputs() -> None:
+    predictor, call = Legacy(TERMS), a_call()
+    for _ in range(5):
+        predictor.record(call, predictor.need(call), Usage(INPUT, 11), Timing(0.5, 2.5))
+
+    past = predictor.past(call)
+
+    assert (past.outputs, past.firsts) == ((), (0.5,) * 5)
+    assert past.ratio == pytest.approx(INPUT / PLAIN.text_bytes)
