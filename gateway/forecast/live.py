@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
@@ -15,9 +14,10 @@ from gateway.admission.need.stream import LEAST
 from gateway.admission.need.value import Need, Past, SubCall
 from gateway.clock import loop_time
 from gateway.forecast.asked import ForecastAsked
-from gateway.forecast.habits import Form, Habits
+from gateway.forecast.habits import Habits
+from gateway.forecast.seats import Seats, with_equals
 from gateway.forecast.standing import Pool, Stood, charged_by, groups, own_windows, pools_of
-from gateway.forecast.world import Flying, Journey, Lane, Part, Shape, World
+from gateway.forecast.world import Flying, Journey, Lane, World
 from gateway.pacing.pacer import Pacer
 from gateway.planning.plan import Plan
 from gateway.policy.keys import Caller
@@ -28,8 +28,6 @@ _TOKENS_PER_BYTE: Final = 0.25
 _MOST_SPREAD: Final = 3.0
 _MOST_QUEUED: Final = 256
 _MOST_FLYING: Final = 64
-_ANSWER: Final = "answer"
-_COUNT: Final = re.compile(r"(\d+(?:\.\d+)?)( for each model)?(?:, and (\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +66,10 @@ async def scene_of(asked: ForecastAsked, plan: Plan, caller: Caller, known: Know
         Unavailable: The store or the database does not answer.
     """
     forms = known.habits.of(plan.technique, plan.model.name)
-    seats = _Seats(plan, forms)
+    seats = Seats(plan, forms)
     drafter = _Drafter(asked, plan, known.predictor())
-    drafts = [drafter.draft(*seat) for seat in seats.all]
+    everyone, equals = with_equals(seats.all)
+    drafts = [drafter.draft(*seat) for seat in everyone]
     pools = await pools_of(known.pacer, (draft.model for draft in drafts))
     stood = Stood()
     charged = [
@@ -82,8 +81,8 @@ async def scene_of(asked: ForecastAsked, plan: Plan, caller: Caller, known: Know
     together = groups(charged)
     own = await own_windows(stood, known.pacer, caller)
     lanes = tuple(
-        replace(draft.lane, group=group, charged=(*rows, *own))
-        for draft, rows, group in zip(drafts, charged, together, strict=True)
+        replace(draft.lane, group=group, charged=(*rows, *own), equals=equals.get(place, ()))
+        for place, (draft, rows, group) in enumerate(zip(drafts, charged, together, strict=True))
     )
     first = drafts[0]
     surface_s = known.pacer.surface_s(streamed=asked.stream) if known.pacer else 0.0
@@ -191,54 +190,6 @@ def _guessed(need: Need) -> tuple[float, ...]:
     return max(likely // 2, 1), likely, max(min(2 * likely, need.most), 1)
 
 
-class _Seats:
-    """Who is asked in which role, in the order of lanes, and the shapes of steps made of them."""
-
-    def __init__(self, plan: Plan, forms: Sequence[Form]) -> None:
-        self._models = {model.name: model for model in _models(plan)}
-        self.all: list[tuple[Model, str]] = []
-        self.seen = bool(forms)
-        self.technique = plan.technique
-        self._first = plan.model
-        self.shapes: tuple[Shape, ...] = tuple(
-            tuple(
-                tuple(Part(self._seat(it.model, it.role), it.ratio, it.cached) for it in wave)
-                for wave in form
-            )
-            for form in forms
-        )
-        if not forms:
-            count = (
-                1 if plan.card is None else usual_calls(plan.card.traits.typical, len(plan.pool))
-            )
-            self.shapes = (((Part(self._seat(plan.model.name, _ANSWER)),) * count,),)
-
-    def _seat(self, name: str, role: str) -> int:
-        seat = (self._models.get(name, self._first), role)
-        for place, (model, played) in enumerate(self.all):
-            if model.name == seat[0].name and played == role:
-                return place
-        self.all.append(seat)
-        return len(self.all) - 1
-
-
-def usual_calls(typical: str, models: int) -> int:
-    """Return how many calls a technique makes that says *typical* of it, with so many *models*.
-
-    One where it says no number.
-    """
-    found = _COUNT.match(typical)
-    if found is None:
-        return 1
-    number, each, more = found.groups()
-    return max(round(float(number) * (models if each else 1)) + int(more or 0), 1)
-
-
-def _models(plan: Plan) -> Iterable[Model]:
-    others = (plan.judge, plan.critic)
-    yield from (*plan.models, *plan.pool, *(model for model in others if model is not None))
-
-
 def _queued(drafts: Sequence[_Draft], pools: Iterable[Pool]) -> Iterable[tuple[int, int]]:
     """Yield the calls that wait before ours: each is taken to be as the account's last minute."""
     for pool in pools:
@@ -268,7 +219,7 @@ def _flying(stood: Stood, pools: dict[str, Pool], tokens: int, world: World) -> 
             yield Flying(place, calls, held / calls * unused.get(place, 0.0))
 
 
-def _notes(first: _Draft, seats: _Seats, pacer: Pacer | None) -> Iterable[str]:
+def _notes(first: _Draft, seats: Seats, pacer: Pacer | None) -> Iterable[str]:
     account = first.model.account
     if pacer is None or not pacer.paces:
         yield "Pacing is off here: limits of accounts are left out."

@@ -12,6 +12,7 @@ from typing import Final
 
 from gateway.admission.purse import Purse
 from gateway.admission.windows import NEVER, RELEASE
+from gateway.forecast.accounts import soonest
 from gateway.forecast.outcome import Agent, Call, Outcome, Sum
 from gateway.forecast.world import Charged, Flying, Journey, Lane, Part, World
 from pricing.usage import Usage
@@ -106,14 +107,27 @@ class Walk:
                 self._take_once(agent, call)
 
     def _ask(self, agent: Agent | None, part: Part, tokens: int) -> Call:
-        lane, tokens = self._world.lanes[part.lane], max(tokens, 1)
+        tokens = max(tokens, 1)
+        place = part.lane if agent is None else self._account(part.lane, tokens)
+        lane = self._world.lanes[place]
         output = int(min(self._one(lane.outputs), lane.most_output(tokens)))
         usage = Usage(tokens, output, cache_read_tokens=int(tokens * part.cached))
-        slots = (self._theirs if agent is None else self._ours)[part.lane]
+        slots = (self._theirs if agent is None else self._ours)[place]
         taken, lasts = lane.taken(usage, self._caps), self._lasts(lane, output)
-        call = Call(agent, usage, taken, self._now, part.lane, slots, lasts)
+        call = Call(agent, usage, taken, self._now, place, slots, lasts)
         self._lines[lane.group].append(call)
         return call
+
+    def _account(self, place: int, tokens: int) -> int:
+        """Return the lane that takes a call: of equal ones that which can soonest."""
+        lanes = self._world.lanes
+        equals = lanes[place].equals
+        if not equals:
+            return place
+        for window in self._windows:
+            window.advance(self._now)
+        each = sorted((place, *equals), key=lambda it: len(self._lines[lanes[it].group]))
+        return soonest(each, lanes, self._windows, tokens)
 
     def _take_once(self, agent: Agent, call: Call) -> None:
         """Have *call* take what a step takes once; gauges of it are kept until the step ends."""

@@ -53,6 +53,7 @@ class Lane:
         spread: Input tokens that are held for each that is used.
         rules: What the provider deducts when a call is sent, and once it is done.
         context: Tokens of input and output together, None if not known.
+        equals: The lanes of other accounts that serve the same, any of which may take a call.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Lane:
     rules: tuple[ChargeRule, ChargeRule]
     price: Price | None
     context: int | None
+    equals: tuple[int, ...] = ()
 
     def has_room(self, tokens: int) -> bool:
         """Return whether an input of *tokens* fits into the context, with all that is allowed."""

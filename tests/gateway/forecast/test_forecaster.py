@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import anyio
 import pytest
 
 from gateway.forecast import forecaster as forecasting
-from gateway.forecast.live import usual_calls
+from gateway.forecast.seats import usual_calls, with_equals
 from gateway.policy.keys import Caller
 from gateway.stores.ledger import Ask, Entry, StoreLost, WindowSpec
 from techniques.core.errors import Denied, RequestRejected, Unavailable, UnknownModel
@@ -249,3 +252,22 @@ async def test_point_takes_the_live_window() -> None:
     )
 
     assert (told["waits"], told["waiting_s"], told["tokens"]) == (1, 17.25, 1200)
+
+
+def test_further_accounts_of_a_model_stand_behind_all_seats() -> None:
+    named = [Named("fast", ("fast-b", "fast-c")), Named("judge"), Named("fast", ("fast-b",))]
+    seats: Any = [(model, f"r{place}") for place, model in enumerate(named)]
+
+    everyone: Any
+    everyone, equals = with_equals(seats)
+
+    assert equals == {0: (3, 4), 1: (), 2: (5,)}
+    assert everyone[3:] == [("fast-b", "r0"), ("fast-c", "r0"), ("fast-b", "r2")]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A model, as far as seats look at it."""
+
+    name: str
+    others: tuple[str, ...] = ()

@@ -280,3 +280,45 @@ def test_lines_of_accounts_that_share_nothing_do_not_hold_each_other() -> None:
 
     assert alone.waiting_ms == 0
     assert walked(both, Journey(1, 950)).waiting_ms > 50_000
+
+
+def test_more_is_held_than_is_used_as_far_as_inputs_are_not_known() -> None:
+    unsure = replace(LANE, spread=3.0)
+
+    sure = walked(world(bucket(6000)), Journey(3, 1900, grows=False)).waiting_ms
+    came = walked(world(bucket(6000), lane=unsure), Journey(3, 1900, grows=False)).waiting_ms
+
+    assert sure == 0
+    assert came > 10_000  # 5,750 are held each time, of 6,000
+
+
+def two_accounts(first: Window, second: Window) -> World:
+    lanes = (
+        replace(LANE, equals=(1,)),
+        replace(LANE, group=1, charged=(Charged(1, "tokens"),)),
+    )
+    return World((first, second), ("a", "b"), lanes, (ONE,))
+
+
+def test_a_call_goes_to_the_account_that_can_take_it_soonest() -> None:
+    far, near = bucket(6000, 60), bucket(6000, 560)
+
+    came = walked(two_accounts(far, near), Journey(1, 950, grows=False))
+
+    assert (came.waiting_ms, came.bound) == (5000, {1: 5000})
+    assert came.sums[1].calls == 1
+
+
+def test_calls_at_once_are_shared_among_accounts() -> None:
+    came = walked(two_accounts(bucket(6000), bucket(6000)), Journey(1, 4000, agents=2))
+
+    assert came.waiting_ms == 0
+    assert {place: calls.calls for place, calls in came.sums.items()} == {0: 1, 1: 1}
+
+
+def test_who_waits_at_an_account_already_stays_there() -> None:
+    crowded = replace(two_accounts(bucket(6000, 60), bucket(6000)), queued=((0, 5000),))
+
+    came = walked(crowded, Journey(1, 5000, grows=False))
+
+    assert (came.waiting_ms, came.sums[1].calls) == (0, 1)

@@ -9,7 +9,14 @@ import pytest
 
 from gateway.policy.keys import digest
 from techniques.core.json import Json
-from tests.gateway.surfaces.test_operations import KEYS, OPEN, Running, chat, serving
+from tests.gateway.surfaces.test_operations import (
+    KEYS,
+    OPEN,
+    PROVIDERS,
+    Running,
+    chat,
+    serving,
+)
 from tests.services.valkey import Valkey
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -278,3 +285,16 @@ async def test_replicas_that_share_a_store_forecast_and_show_the_same_windows(
     assert theirs["level"] == pytest.approx(mine["level"], abs=500)
     assert {**theirs, "level": 0} == {**mine, "level": 0}
     assert told["p50"]["waiting_s"] > 30  # of 9,000 tokens, some 4,000 are there
+
+
+async def test_of_two_accounts_of_a_model_both_are_forecast() -> None:
+    limited = {**PROVIDERS["sim"], "limits": {"tpm": 6000}}
+    one: Json = {"name": "m", "provider": "a", "model": "sim-small"}
+    providers: Json = {"a": limited, "b": limited}
+    big = {"model": "m", "tokens_per_step": 3000, "grows": False, "max_tokens": 50, "steps": 6}
+    told = {}
+    for accounts in ([], ["b"]):
+        async with serving(models=[{**one, "accounts": accounts}], providers=providers) as gateway:
+            told[len(accounts)] = (await forecast(gateway, big)).json["p50"]["waiting_s"]
+
+    assert told[1] < 0.6 * told[0]
