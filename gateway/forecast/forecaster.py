@@ -34,13 +34,13 @@ from techniques.core.request import Relay, Request
 WALKS: Final = 200
 MOST_CALLS: Final = 500
 """Calls of one walk, at most."""
-_SLICE_S: Final = 0.001
+_SLICE_S: Final = 0.0003
 _MOST_WAITING: Final = 8
 _PICO: Final = 10**12
 
 
 class Forecaster:
-    """One for the process: it walks for one question at a time, a millisecond at once."""
+    """One for the process: it walks for one question at a time, in thin slices."""
 
     def __init__(
         self, planner: Planner, known: Known, calibration: Calibration, meter: ForecastMeter

@@ -59,8 +59,8 @@ def walked(
         "usd_unknown": _unpriced(scene.unpriced),
         "completes": sum(complete) / len(walks),
         "chance": _chance(asked, walks, complete),
-        "context_wall_at_step": _at_step([walk.wall_step for walk in walks]),
-        "budget_ends_at_step": _at_step([walk.broke_step for walk in walks]),
+        "context_wall_at_step": at_step([walk.wall_step for walk in walks]),
+        "budget_ends_at_step": at_step([walk.broke_step for walk in walks]),
         "binding": _binding(scene, walks),
         "ground": {"answers": scene.ground, "samples": scene.samples},
         "notes": list(scene.notes),
@@ -110,8 +110,11 @@ def _chance(
     return sum(met) / len(walks)
 
 
-def _at_step(steps: Sequence[int | None]) -> int | None:
-    """Return the step at which half of the walks have ended, None where fewer end so."""
+def at_step(steps: Sequence[int | None]) -> int | None:
+    """Return the step at which half of the walks have ended, by the step at which each did.
+
+    None: it did not end so; and where fewer than half end so.
+    """
     ended = sorted(step for step in steps if step is not None)
     half = ceil(_LIKELY * len(steps))
     return ended[half - 1] if len(ended) >= half else None

@@ -17,7 +17,7 @@ from gateway.forecast.outcome import Agent, Call, Outcome, Sum
 from gateway.forecast.world import Charged, Flying, Journey, Lane, Part, World
 from pricing.usage import Usage
 
-_BETWEEN: Final = 4
+_BETWEEN: Final = 2
 """How many calls are walked before others have their turn."""
 _UNTIMED_MS: Final = 1000.0
 """After which a call of others is taken to end, where nobody knows how long calls take."""

@@ -10,8 +10,9 @@ import pytest
 
 from gateway.forecast import forecaster as forecasting
 from gateway.forecast.seats import usual_calls, with_equals
+from gateway.forecast.told import at_step
 from gateway.policy.keys import Caller
-from gateway.stores.ledger import Ask, Entry, StoreLost, WindowSpec
+from gateway.stores.ledger import Ask, Entry, Settlement, StoreLost, WindowSpec
 from techniques.core.errors import Denied, RequestRejected, Unavailable, UnknownModel
 from techniques.core.groups import task_group
 from tests.gateway.forecast.agents import Case, World
@@ -77,6 +78,29 @@ async def test_calls_under_way_give_their_places_back() -> None:
     assert 0 < told["p50"]["waiting_s"] < 6
     assert told["completes"] == 1
     assert told["binding"]["window"] == "*:concurrency:0"
+
+
+async def test_what_calls_under_way_do_not_use_of_their_holds_comes_back() -> None:
+    world = World(Case(steps=1, first=3000, growth=0, spread=0))
+    await world.learn()
+    flying = Entry((Ask("theirs", {"*:tokens:60": 5900}),))
+    await world.ledger.admit(world.account.pool, flying, dispatched=True)
+    held = await world.forecast(max_tokens=3000)  # as calls that are held twice what they use
+    world.ledger.settle(world.account.pool, Settlement("theirs", {"*:tokens:60": 5900}))
+
+    spent = await world.forecast(max_tokens=3000)
+
+    assert held["p50"]["waiting_s"] < spent["p50"]["waiting_s"] - 10
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [([None, None, 3], None), ([None, 3], 3), ([2, 5, None, 4], 4), ([None], None)],
+)
+def test_a_step_is_told_where_half_of_the_walks_have_ended(
+    steps: list[int | None], told: int | None
+) -> None:
+    assert at_step(steps) == told
 
 
 async def test_the_chance_is_the_share_of_walks_that_are_done_in_time() -> None:
@@ -203,6 +227,7 @@ async def test_only_so_many_may_wait_for_their_forecast() -> None:
             group.start_soon(one)
 
     assert refused == 2
+    assert (await world.forecast())["completes"] == 1  # all of them have left
 
 
 async def test_others_have_their_turn_while_a_forecast_is_made(
