@@ -17,10 +17,8 @@ from gateway.channels.retrying import RetryPolicy
 from gateway.config import Config, ModelConfig, ProviderConfig, Secrets
 from gateway.config.calibration import measured
 from gateway.config.sandbox import SandboxConfig
-from gateway.forecast.calibration import Calibration
 from gateway.forecast.forecaster import Forecaster
-from gateway.forecast.habits import Habits
-from gateway.forecast.live import Known
+from gateway.forecast.seen import Seen
 from gateway.keeping import Durable, keeping
 from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.forecast import ForecastMeter
@@ -93,10 +91,9 @@ async def running(
         pacing_counts = pacing_meter(registry, config)
         meter = PrometheusMeter(registry, catalogue.labels())
         runs_counts = RunsMeter(registry, [(row.name, row.provider) for row in config.models])
-        forecasts = ForecastMeter(registry)
-        habits, calibration = Habits(), Calibration(forecasts)
-        counted = (meter, pacing_counts, runs_counts, habits, calibration)
-        spool = Spool((*counted, rows, log_requests, *kept.meters))
+        seen = Seen(ForecastMeter(registry))
+        counted = (pacing_counts, runs_counts, *seen.meters)
+        spool = Spool((meter, *counted, rows, log_requests, *kept.meters))
         stack.callback(spool.drain)
         paced = await stack.enter_async_context(
             pacing(config, upstreams.accounts.values(), kept.durable, pacing_counts)
@@ -109,13 +106,9 @@ async def running(
         behind = None if runs is None else Behind(kept.door, pipeline, (spool,), runs, DIALECTS)
         if behind is not None:
             behind.runs.floor.beside(behind.sweep)
+        server = config.server
         front = Front(
-            door=kept.door,
-            pipeline=pipeline,
-            meters=(spool,),
-            behind=behind,
-            max_body=config.server.max_body,
-            keepalive_s=config.server.keepalive_s,
+            kept.door, pipeline, (spool,), server.max_body, server.keepalive_s, behind=behind
         )
         yield Parts(
             front,
@@ -125,7 +118,7 @@ async def running(
             _summed if several else lambda: registry,
             _revealed(config.metrics.token),
             secrets.admin_token,
-            Forecaster(front.pipeline.planner, Known(paced.pacer, habits), calibration, forecasts),
+            seen.forecaster(pipeline.planner, paced.pacer),
             kept.durable,
             paced.lost,
         )
