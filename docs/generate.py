@@ -19,12 +19,14 @@ from pydantic import BaseModel
 
 from docs import failures, limits, thinking
 from gateway.config.database import DatabaseConfig
+from gateway.config.journal import JournalConfig
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import ServerConfig, UpstreamConfig
 from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.forecast import ForecastMeter
 from gateway.metering.meters.pacing import PacingMeter
 from gateway.metering.meters.prometheus import PrometheusMeter
+from gateway.metering.meters.runs import RunsMeter
 from gateway.policy import wishes
 from gateway.upstream.simulated.settings import ABOUT, MODELS
 from gateway.wire.anthropic import AnthropicMessages
@@ -169,6 +171,7 @@ def metrics() -> str:
     DatabaseCounters(registry)
     PacingMeter(registry, (), {})
     ForecastMeter(registry)
+    RunsMeter(registry, ())
     rows = [
         (
             f"`{family.name}{'_total' if family.type == 'counter' else ''}`",
@@ -227,6 +230,7 @@ def _settings() -> Iterator[tuple[str, str]]:
         "upstream": UpstreamConfig,
         "reliability.sandbox": SandboxConfig,
         "database": DatabaseConfig,
+        "journal": JournalConfig,
     }
     for section, model in sections.items():
         for name, field in model.model_fields.items():

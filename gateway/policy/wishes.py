@@ -184,7 +184,8 @@ TABLE: Final[Mapping[str, Wish]] = {
     "lambda": Wish(_amount, "the router's cost knob, 0 for quality", in_effect=False),
     "on-limit": Wish(
         _choice("hold", "suspend", "reject"),
-        "at a rate limit: `hold` waits; `reject` answers 429 at once, and so does `suspend`",
+        "at a rate limit: `hold` waits; `suspend` puts the run away, to go on when it is asked for "
+        "again; `reject` answers 429 at once",
     ),
     "max-wait-ms": Wish(_whole(0, _DAY_MS), "milliseconds to be held at a rate limit, at most"),
     "priority": Wish(_whole(0, 9), "0 to 9, 0 first, as far as the key allows"),

@@ -47,12 +47,6 @@ class ResumeBody(Section):
     ambiguous: Literal["retry", "ask", "fail"] | None = None
 
 
-class UnknownRun(UnknownModel):
-    """There is no run of that name, or it is another key's."""
-
-    default_code = "run_not_found"
-
-
 def run_routes(door: Door, behind: Behind | None) -> list[Route]:
     """Return the routes; without a journal there are none."""
     if behind is None:
@@ -145,7 +139,7 @@ class RunEndpoints:
         name = request.path_params["name"]
         stored = await self.runs.find(RunName(caller.name or "", name))
         if stored is None:
-            raise UnknownRun(f"There is no run {name[:128]!r}.", param="id")
+            raise UnknownModel(f"There is no run {name[:128]!r}.", code="run_not_found", param="id")
         return stored
 
 

@@ -41,8 +41,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "plan_unusable": "No ideas could be had or read; the draws were made without any.",
         "refusal_kept": "A good part of the draws declined, and one of them is the answer.",
         "self_judged": "No judge is configured for this model; it judged itself.",
-        "step_ambiguous": "A sub-call was sent before its run broke off, and what came of it is not "
-        "known; it was made again.",
+        "step_ambiguous": "A sub-call was sent before its run broke off, what came of it is not "
+        "known, and it was made again.",
         "stop_dropped": "Stop sequences that the provider does not take were left out.",
         "synthesis_doubtful": "The answer, written from several draws, broke this rule after some "
         "of it was sent: `form`, `key` (what most conclude), `novelty` (numbers, links, "

@@ -251,11 +251,10 @@ class Request:
 
     ``stream`` says whether the answer is wanted in pieces, ``role`` which part this call plays in
     a technique (``answer``, ``candidate``, ``judge``, ``critique`` …), ``step`` which one of them
-    it is, ``strict`` that a loss in translation is an error. ``headers`` are the few client
-    headers that a provider of ``dialect`` may see. ``journaled`` is its place in a run's journal.
+    it is, ``strict`` that a loss in translation is an error, ``journaled`` its place in a journal.
+    ``headers`` are the few client headers that a provider of ``dialect`` may see.
 
-    With ``relay`` set, the conversation and everything about sampling is still in the client's
-    body; ``decoded()`` gives the full form.
+    With ``relay`` set, what is asked is still in the client's body; ``decoded()`` gives it in full.
     """
 
     model: str

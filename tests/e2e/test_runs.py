@@ -270,14 +270,16 @@ def test_a_stream_that_is_asked_for_again_begins_at_its_beginning(
         asking = client(gateway)
 
         def text() -> str:
-            stream: openai.Stream[Any] = asking.chat.completions.create(
+            stream: Any = asking.chat.completions.create(
                 model="oa-model",
                 messages=ASKED,  # type: ignore[arg-type]
                 stream=True,
                 extra_headers={"idempotency-key": "streamed"},
                 extra_body={"reliability": DRAWS},
             )
-            return "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
+            return "".join(
+                chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices
+            )
 
         first, again = text(), text()
 
