@@ -195,20 +195,23 @@ class DispatchedChannel:
 class _Dispatched(Headed):
     __slots__ = ("_call", "_channel", "_request")
 
+    _call: EventStream
+
     def __init__(self, channel: DispatchedChannel, request: Request) -> None:
         self._channel = channel
         self._request = request
-        self._call = channel.inner.open(request)
 
     def head(self) -> Head | None:
         """Return the head of the answer, as far as one has come."""
-        return self._call.head() if isinstance(self._call, Headed) else None
+        call = getattr(self, "_call", None)  # there is none before it may be sent
+        return call.head() if isinstance(call, Headed) else None
 
     async def __aenter__(self) -> AsyncIterator[Event]:
         run, path, model = self._channel.run, self._request.journaled, self._channel.model
         target = model.target
         sending = Sending(target.name, target.provider, target.shown, model.price)
-        await run.dispatched(path, sending)
+        known_by = await run.dispatched(path, sending)
+        self._call = self._channel.inner.open(replace(self._request, journaled=known_by))
         try:
             return await self._call.__aenter__()
         except GatewayError:

@@ -78,7 +78,8 @@ class ProviderConfig(Section):
     ``api_key`` is written ``${NAME}`` or ``file:PATH``; so is a header that carries a credential
     (``Bearer ${NAME}``). Addresses in private ranges are refused unless ``allow_private``.
     ``thinking_style`` is that of its models which do not say their own. ``vendor`` tells how its
-    rate limits are to be read, ``limits`` what they are where its answers do not tell.
+    rate limits are to be read, ``limits`` what they are where its answers do not tell. With
+    ``idempotent`` it carries a call out once that is sent twice with one ``Idempotency-Key``.
     """
 
     dialect: Literal["openai_chat", "anthropic"]
@@ -89,6 +90,7 @@ class ProviderConfig(Section):
     thinking_style: Style | None = None
     vendor: VendorName = "auto"
     limits: LimitsConfig = LimitsConfig()
+    idempotent: bool = False
     simulated: SimulatedConfig | None = None
 
     @model_validator(mode="after")

@@ -31,6 +31,7 @@ def target_of(row: ModelConfig, account: ProviderConfig, model: str) -> Target:
         thinking=wish,
         steered=row.thinking is not None or style is not None,
         split_thinking=row.think_tags == "split",
+        idempotent=account.idempotent,
     )
 
 

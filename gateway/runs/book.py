@@ -97,6 +97,21 @@ class RunBook:
         steps = tuple(here.live.steps.values())
         return replace(stored, standing=here.live.standing, steps=steps)
 
+    async def erase(self, owner: str) -> int:
+        """Forget all runs of a key, and return how many; those under way are cut off.
+
+        Raises:
+            Unavailable: The journal does not answer.
+        """
+        for name, here in list(self.floor.here.items()):
+            if name.owner == owner:
+                here.live.linger_s = 0.0
+                here.live.halt(Stop("cancelled", _cancelled(name.run)))
+        try:
+            return await self.journal.erase(owner)
+        except JournalLost as lost:
+            raise _lost() from lost
+
     def cast(self, name: RunName) -> Cast | None:
         """Return what a run says that is carried out here."""
         here = self.floor.here.get(name)

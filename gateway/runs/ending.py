@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from gateway.metering.ledger import RunPutAway
 from gateway.runs.cast import Cast
@@ -21,6 +22,8 @@ from techniques.core.errors import (
     UpstreamFailed,
 )
 from techniques.core.events import Event
+
+_MOST_RESUMES: Final = 20
 
 
 @dataclass(slots=True)
@@ -46,7 +49,8 @@ def ending(  # noqa: PLR0911 - one for each way to end
         return replace(standing, state="completed", answer=whole), None
     if stop is None:
         failure = failure or GatewayError("The run ended without an answer.")
-        state: RunState = "interrupted" if _may_go_on(failure) else "failed"
+        again = _may_go_on(failure) and not _tried_enough(here)
+        state: RunState = "interrupted" if again else "failed"
         return replace(standing, state=state, reason=failure.code), failure
     match stop.why:
         case "suspended":
@@ -76,6 +80,11 @@ def _suspended(
         retry_after=wait_s,
     )
     return replace(standing, state="suspended", eta_ms=eta_ms, reason="rate_limit"), told
+
+
+def _tried_enough(here: Here) -> bool:
+    """Return whether a run of the background, which is taken up by itself, has failed too often."""
+    return here.live.record.background and here.live.standing.resumes >= _MOST_RESUMES
 
 
 def _may_go_on(failure: GatewayError) -> bool:

@@ -72,7 +72,7 @@ class LiveRun:
         self._due = {s.path: s.seq for s in steps if 0 < s.seq <= self._last}
         self._moved = anyio.Event()
         self._flying: set[str] = set()
-        self._talks: dict[int, tuple[object, str]] = {}
+        self._talks: dict[tuple[int, int], tuple[object, str]] = {}
         self._prices: dict[str, Price | None] = {}
 
     @property
@@ -118,8 +118,9 @@ class LiveRun:
             await anyio.sleep(_UNWANTED_S)
         if known is not None and known.state in ("dispatched", "ambiguous"):
             await self._doubtful(known)
-        attempts = known.attempts if known is not None else 0
-        step = StepRecord(path, key, after=self._seq, attempts=attempts, role=request.role)
+        step = StepRecord(path, key, after=self._seq, role=request.role)
+        if known is not None:
+            step.attempts, step.refusals = known.attempts, known.refusals
         self.steps[path] = step
         return step
 
@@ -127,9 +128,11 @@ class LiveRun:
         """Return the hash of what is asked, which many calls of a run share."""
         if request.relay is not None:
             return conversation_hash(request)
-        known = self._talks.get(id(request.messages))
-        if known is None:
-            known = self._talks[id(request.messages)] = request.messages, conversation_hash(request)
+        said = request.messages, request.tools
+        which = id(said[0]), id(said[1])
+        known = self._talks.get(which)
+        if known is None:  # which keeps them alive, so that no other gets their ids
+            known = self._talks[which] = said, conversation_hash(request)
         return known[1]
 
     async def turn(self, path: str) -> None:
@@ -158,10 +161,11 @@ class LiveRun:
         )
         self.ledger.record(StepReplayed(step.model, saved))
 
-    async def dispatched(self, path: str, to: Sending) -> None:
+    async def dispatched(self, path: str, to: Sending) -> str:
         """Write down that the step at *path* is about to be sent; only then may it be.
 
-        It is not, where the run stops.
+        It is not, where the run stops. Return what a provider may know this sending by: the same
+        again where nobody knows what came of it, another where it is sure that nothing did.
         """
         if self.stopping is not None:
             await anyio.sleep_forever()
@@ -171,12 +175,14 @@ class LiveRun:
         step.state, step.attempts = "dispatched", step.attempts + 1
         step.model, step.provider, step.shown = to.model, to.provider, to.shown
         await self._write(step)
+        return f"{step.key[:48]}-{step.refusals}"
 
     async def refused(self, path: str) -> None:
         """Write down that what was sent came to nothing, and may be sent again."""
         self._land(path)
-        self.steps[path].state = "planned"
-        await self._write(self.steps[path], quietly=True)
+        step = self.steps[path]
+        step.state, step.refusals = "planned", step.refusals + 1
+        await self._write(step, quietly=True)
 
     def price(self, path: str) -> Price | None:
         """Return what the model costs that the step at *path* was sent to."""
@@ -282,9 +288,12 @@ class LiveRun:
             await self._journal.write(Write(self.hold, (step,)))
         except StaleToken:
             if not quietly:
+                self._flying.discard(step.path)
+                self.linger_s = 0.0
                 await self.stop(Stop("stale"))
         except JournalLost as lost:
             if not quietly:
+                self._flying.discard(step.path)
                 error = Unavailable("The journal of runs does not answer.", code="journal_lost")
                 _log.warning("journal.lost", reason=str(lost))
                 await self.stop(Stop("left", error))

@@ -58,6 +58,7 @@ def run_routes(door: Door, behind: Behind | None) -> list[Route]:
         Route(f"{at}/resume", _guarded(door, serve.resume), methods=["POST"]),
         Route(f"{at}/cancel", _guarded(door, serve.cancel), methods=["POST"]),
         Route(at, _guarded(door, serve.one)),
+        Route("/v1/runs", _guarded(door, serve.erase), methods=["DELETE"]),
     ]
 
 
@@ -108,6 +109,12 @@ class RunEndpoints:
         """End a run for good."""
         await self.runs.cancel(await self._own(request, caller))
         return _json(view_of(await self._own(request, caller), wall_ms()))
+
+    async def erase(self, request: Request, caller: Caller) -> Response:
+        """Forget all runs of the key that asks."""
+        del request
+        erased = await self.runs.erase(caller.name or "")
+        return Response(orjson.dumps({"erased": erased}), 200, None, "application/json")
 
     async def events(self, request: Request, caller: Caller) -> Response:
         """Stream how a run stands, each time that it has changed, until it is over."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from types import TracebackType
 from typing import Final
@@ -141,6 +141,9 @@ class _Call(Headed):
     async def __aenter__(self) -> AsyncIterator[Event]:
         channel = self._channel
         call = channel.provider.encode(self._request, channel.target)
+        if self._request.journaled and channel.target.idempotent:
+            known_by = {"idempotency-key": self._request.journaled}
+            call = replace(call, headers={**call.headers, **known_by})
         self._deadline = monotonic() + channel.patience.first_byte_s
         self._response = await channel.transport.post(call, self._deadline)
         self._headed = True

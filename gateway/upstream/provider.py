@@ -29,6 +29,7 @@ class Target:
         thinking: What is asked for when the caller says nothing of it.
         steered: The operator says what is asked for, or how; a relayed body is made to say so too.
         split_thinking: Reasoning between tags is taken out of the text of relayed answers too.
+        idempotent: A call that is sent twice with one ``Idempotency-Key`` is carried out once.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Target:
     thinking: ThinkingWish | None = None
     steered: bool = False
     split_thinking: bool = False
+    idempotent: bool = False
 
     @property
     def shown(self) -> str:

@@ -99,13 +99,13 @@ def test_a60_a_run_goes_on_elsewhere_after_its_replica_was_killed(
         return differing(upstream).later(30 if late else 0)
 
     upstream.chooses(answer)
-    with gateways(tmp_path, upstream, 2) as (first, second):
+    knows = {"oa": {"idempotent": True}}
+    with gateways(tmp_path, upstream, 2, providers=knows) as (first, second):
         run = {"idempotency-key": "task 1/step 2"}
         thread = threading.Thread(target=lambda: _quietly(post, first, run, reliability=DRAWS))
         thread.start()
         until(lambda: _states(second, "task 1/step 2").count("completed") == 2)
-        first.process.kill()
-        first.process.wait()
+        _kill(first)
         thread.join(10)
         slow.set()
         reply = post(second, run, reliability=DRAWS)
@@ -114,9 +114,17 @@ def test_a60_a_run_goes_on_elsewhere_after_its_replica_was_killed(
         assert reply.json["choices"][0]["message"]["content"] == "The answer is 1."
         assert reply.headers["x-lockgate-run"] == "task 1/step 2"
         assert len(upstream.asked) == 4, "two were settled, one was sent twice"
+        *_, sent, again = known_by = [asked.header("idempotency-key") for asked in upstream.asked]
+        assert sent == again, "a provider that knows it again need not carry it out twice"
+        assert len(set(known_by)) == 3
         run_seen = seen(second, "task 1/step 2").json
         assert (run_seen["state"], run_seen["ambiguous"]) == ("completed", 1)
         assert float(run_seen["waste_usd"]) > 0
+
+
+def _kill(gateway: Gateway) -> None:
+    gateway.process.kill()
+    gateway.process.wait()
 
 
 def _quietly(ask: Callable[..., Reply], *args: Any, **named: Any) -> None:
@@ -227,8 +235,7 @@ def test_a_run_in_the_background_goes_on_elsewhere_by_itself(
     with gateways(tmp_path, upstream, 2) as (first, second):
         at = post(first, {"prefer": "respond-async"}, reliability=DRAWS).headers["location"]
         until(lambda: len(upstream.asked) == 3)
-        first.process.kill()
-        first.process.wait()
+        _kill(first)
         until(lambda: second.get(at, KEYS["k1"]).json["state"] == "completed")
     assert len(upstream.asked) == 4
 
@@ -299,6 +306,11 @@ def test_a_run_is_its_own_keys_alone(upstream: ScriptedUpstream, tmp_path: Path)
         assert gateway.get("/v1/runs/mine").status == 401
         assert post(gateway, {"x-lockgate-run": "mine"}, key="k2").status == 200
         assert len(upstream.asked) == 2, "another key's run is another run"
+        said = {"authorization": f"Bearer {KEYS['k1']}"}
+        gone = Exchange(gateway.port, request("/v1/runs", None, said, "DELETE")).whole()
+        assert gone.json == {"erased": 1}
+        assert seen(gateway, "mine").status == 404
+        assert seen(gateway, "mine", "k2").status == 200
 
 
 def test_a_run_that_was_put_away_is_looked_at_resumed_and_cancelled(

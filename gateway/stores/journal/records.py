@@ -108,6 +108,7 @@ class StepRecord:
         after: How many steps had ended when it was asked for.
         seq: Its place among those that have ended, 0 as long as it has not.
         attempts: How often it was sent.
+        refusals: How often that came to nothing, for sure.
         role: The part that it plays.
         model: The operator's name of the model that answered, ``provider`` and ``shown`` beside.
         tokens: Input and output tokens, as far as they were counted.
@@ -123,6 +124,7 @@ class StepRecord:
     after: int = 0
     seq: int = 0
     attempts: int = 0
+    refusals: int = 0
     role: str = ""
     model: str = ""
     provider: str = ""
