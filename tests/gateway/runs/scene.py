@@ -181,7 +181,8 @@ class Replica:
         if options:
             headers["x-lockgate-params"] = orjson.dumps(options).decode()
         question = said.pop("question", "What is 6 * 7?")
-        body = {"model": "m", "messages": [{"role": "user", "content": question}], "seed": 7}
+        body: dict[str, Json] = {"model": "m", "messages": [{"role": "user", "content": question}]}
+        body |= {"seed": said.pop("seed", 7)}
         attempted = said.pop("attempted", 0)
         raw = orjson.dumps(body)
         call = CHAT.decode(body, raw)
