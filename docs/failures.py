@@ -64,6 +64,10 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("The budget of the key or its team leaves too little", BudgetExhausted("")),
     ("... or what it leaves is held by calls under way", KeyLimited("", code="budget_held")),
     ("The key's own limit on requests, tokens or calls at once", KeyLimited("", retry_after=3)),
+    (
+        "... or the quota of a tool that the model calls",
+        KeyLimited("", code="tool_quota_exhausted", retry_after=3),
+    ),
     ("More than a rate limit ever lets through", OverLimit("")),
     ("A rate limit, for longer than the call may be held", HeldBack("", retry_after=3)),
     ("... for longer than a minute", HeldBack("", retry_after=300)),

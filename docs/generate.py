@@ -22,6 +22,7 @@ from gateway.config.database import DatabaseConfig
 from gateway.config.journal import JournalConfig
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import ServerConfig, UpstreamConfig
+from gateway.metering.meters.attention import AttentionCounts
 from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.forecast import ForecastMeter
 from gateway.metering.meters.pacing import PacingMeter
@@ -172,6 +173,7 @@ def metrics() -> str:
     PacingMeter(registry, (), {})
     ForecastMeter(registry)
     RunsMeter(registry, ())
+    AttentionCounts(registry, ())
     rows = [
         (
             f"`{family.name}{'_total' if family.type == 'counter' else ''}`",

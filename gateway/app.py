@@ -11,6 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.surfaces import admin, operations, spoken
+from gateway.surfaces.approvals import ApprovalsEndpoint
 from gateway.surfaces.completion import CompletionEndpoint
 from gateway.surfaces.count_tokens import CountTokensEndpoint
 from gateway.surfaces.forecast import ForecastEndpoint
@@ -19,6 +20,7 @@ from gateway.surfaces.ledger import LedgerEndpoint
 from gateway.surfaces.models import ModelsEndpoint
 from gateway.surfaces.runs import run_routes
 from gateway.surfaces.windows import WindowsEndpoint
+from gateway.surfaces.tools import ToolsEndpoint
 from gateway.wire.dialect import Dialect
 from gateway.wiring import Parts
 
@@ -74,6 +76,7 @@ def _others(parts: Parts) -> Starlette:
     metrics = operations.MetricsEndpoint(parts.spool, parts.collect, parts.metrics_token)
     ledger = LedgerEndpoint(parts.spool, parts.rows, parts.durable)
     register = parts.durable.register if parts.durable else None
+    tools = ToolsEndpoint(parts.front, parts.front.pipeline.tools, parts.counts.acquired)
     return Starlette(
         routes=[
             Route("/v1/messages/count_tokens", count.serve, methods=["POST"]),
@@ -81,6 +84,8 @@ def _others(parts: Parts) -> Starlette:
             Route("/v1/windows", windows.serve),
             Route("/v1/models", models.all),
             Route("/v1/models/{name:path}", models.one),
+            *tools.routes(),
+            *ApprovalsEndpoint(parts.front, parts.board).routes(),
             Route("/healthz", operations.healthz),
             Route("/readyz", operations.ReadyEndpoint(parts.front.gate, parts.lost).serve),
             Route("/metrics", metrics.serve),

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import anyio
 import typer
 
-from gateway import callers, foretelling, serving
+from gateway import approving, callers, foretelling, serving
 from gateway.app import CHAT
 from gateway.calibrate import (
     UnusableQuestions,
@@ -60,7 +60,7 @@ Calls, cost and time are sums over all questions: the time is what a model would
 a usual pace, the cost is at made-up prices."""
 
 main = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
-for name, commands in callers.COMMANDS.items():
+for name, commands in (*callers.COMMANDS.items(), ("approvals", approving.approvals)):
     main.add_typer(commands, name=name)
 main.command("forecast")(foretelling.forecast)
 

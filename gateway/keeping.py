@@ -42,6 +42,11 @@ class Kept:
     meters: tuple[Reader, ...] = ()
     durable: Durable | None = None
 
+    @property
+    def database(self) -> Database | None:
+        """The database, None without one."""
+        return None if self.durable is None else self.durable.database
+
 
 @asynccontextmanager
 async def keeping(

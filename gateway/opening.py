@@ -86,8 +86,12 @@ def _show_store(opened: Pacing, meter: PacingMeter) -> None:
 
 
 def _has_own_limits(config: Config, durable: Durable | None) -> bool:
-    """Return whether keys may have limits or budgets: they hold also where accounts' do not."""
-    return bool(config.keys) or durable is not None
+    """Return whether there are limits that hold also where accounts' do not.
+
+    Keys may have some, or budgets; so may tools and people.
+    """
+    counted = config.tool_quota.tools or config.attention.persons
+    return bool(config.keys or counted) or durable is not None
 
 
 def _spent(durable: Durable | None) -> Spent:

@@ -12,12 +12,14 @@ from typing import Final
 import anyio
 
 from gateway.admission.verdict import OnLimit, Patience
+from gateway.attention.tools import ToolQuotas
 from gateway.channels.choices import counted, repeated
 from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryPolicy
 from gateway.channels.settled import settled
 from gateway.channels.stack import Stack
 from gateway.channels.timed import Deadline
+from gateway.channels.tooled import Turn
 from gateway.channels.traced import Trace, TracedChannel
 from gateway.clock import loop_time
 from gateway.metering import estimate
@@ -75,7 +77,8 @@ class Asked:
 class Pipeline:
     """What lives as long as the process.
 
-    ``calibration`` is what was measured of the models; ``pacer`` None: nothing is held back.
+    ``calibration`` is what was measured of the models; ``pacer`` None: nothing is held back;
+    ``tools`` None: no tool has a quota.
     """
 
     planner: Planner
@@ -84,6 +87,7 @@ class Pipeline:
     sandbox: Sandbox | None = None
     calibration: Calibration = field(default_factory=Uncalibrated)
     pacer: Pacer | None = None
+    tools: ToolQuotas | None = None
 
     def plan(self, asked: Asked) -> Plan:
         """Return what to do; see ``Planner.plan``.
@@ -138,20 +142,18 @@ class Pipeline:
             answer = stack.plain(plan.models).open(request)
             if stack.deadline is not None:
                 answer = _within(stack.deadline, answer)
-        return answer if run is None or run.is_free else Closing(run, answer)
+        if run is not None and not run.is_free:
+            answer = Closing(run, answer)
+        turn = self._turn(asked, plan, ledger, journal)
+        return answer if turn is None else turn.over(answer)
 
     def _run(self, asked: Asked, plan: Plan, ledger: Ledger, journal: LiveRun | None) -> Run | None:
         """Return what lets the sub-calls of this request through."""
         if self.pacer is None:
             return None
         caller, wishes = asked.caller, asked.wishes
-        patience = Patience(
-            _surface_s(self.pacer, asked, journal),
-            wished_s=None if wishes.max_wait_ms is None else wishes.max_wait_ms / 1000,
-            deadline_s=plan.deadline_s,
-            read_s=asked.read_s,
-            on_limit=_on_limit(wishes, journal),
-        )
+        surface_s = self.pacer.surface_s(streamed=asked.call.streamed)
+        patience = _patience(asked, plan, surface_s, journal)
         request_id = asked.request_id or token_hex(16)
         run = journal.name if journal is not None else wishes.run or request_id
         standing = Standing(
@@ -164,6 +166,17 @@ class Pipeline:
             patience=patience,
         )
         return Run(self.pacer, standing, ledger, self.pacer.purse(caller))
+
+    def _turn(
+        self, asked: Asked, plan: Plan, ledger: Ledger, journal: LiveRun | None
+    ) -> Turn | None:
+        """Return what counts the tool calls of the answer, None if no quota is on its tools."""
+        quotas, call = self.tools, asked.call
+        if quotas is None or not quotas.limit_some(call.relay.body):
+            return None
+        surface_s = quotas.waits.surface_s(streamed=call.streamed)
+        patience = _patience(asked, plan, surface_s, journal)
+        return Turn(quotas, asked.caller, ledger, patience, call.streamed)
 
     def _stack(
         self,
@@ -225,17 +238,17 @@ class Pipeline:
         return Random(self.random.getrandbits(64)) if journal is None else journal.dice()
 
 
-def _surface_s(pacer: Pacer, asked: Asked, journal: LiveRun | None) -> float:
-    """Return how long a call may be held by what waits for it: in the background, nobody."""
-    if journal is not None and journal.record.background:
-        return _BACKGROUND_S
-    return pacer.surface_s(streamed=asked.call.streamed)
+def _patience(asked: Asked, plan: Plan, surface_s: float, journal: LiveRun | None) -> Patience:
+    """Return how long what *asked* wants may be held, of which its surface allows *surface_s*.
 
-
-def _on_limit(wishes: Wishes, journal: LiveRun | None) -> OnLimit:
+    In the background nobody waits for it.
+    """
+    wishes = asked.wishes
+    wished_s = None if wishes.max_wait_ms is None else wishes.max_wait_ms / 1000
+    on_limit: OnLimit = wishes.on_limit or "hold"
     if journal is not None and journal.record.background:
-        return "hold"
-    return wishes.on_limit or "hold"
+        surface_s, on_limit = _BACKGROUND_S, "hold"
+    return Patience(surface_s, wished_s, plan.deadline_s, asked.read_s, on_limit)
 
 
 def _run(plan: Plan, card: Card, wishes: Wishes) -> Technique:

@@ -30,6 +30,7 @@ def faults(config: Config, secrets: Secrets, *, stored_keys: bool = False) -> li
     looked_at = (
         _keys(config, secrets, stored_keys=stored_keys),
         _addresses(config),
+        _persons(config, secrets),
         _techniques(config),
         _calibration(config),
         _empty(config),
@@ -50,6 +51,8 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
         lines.append(
             "reliability.sandbox.trusted: programs that models wrote can do what the gateway can"
         )
+    if config.attention.persons and not config.database.kept:
+        lines.append("attention: without a database, questions to people end with the process")
     lines += _pool(config)
     lines += _thinking(config)
     lines += _strangers(config)
@@ -129,6 +132,23 @@ def _addresses(config: Config) -> Iterator[str]:
             yield f"providers.{name}.base_url: {row.base_url!r} is no http or https address"
         elif not row.allow_private and (is_private(host) or _is_loopback(host)):
             yield f"providers.{name}.base_url: a private address; set allow_private to mean it"
+
+
+def _persons(config: Config, secrets: Secrets) -> Iterator[str]:
+    stated = config.attention
+    if stated.persons and not secrets.key_secret:
+        yield "attention.persons: set LOCKGATE_KEY_SECRET, the secret of their tokens' hashes"
+    for person in stated.persons:
+        if person.webhook is None:
+            continue
+        host = _host(person.webhook)
+        if host is None:
+            yield f"attention.persons.{person.name}.webhook: no http or https address"
+        elif not stated.allow_private and (is_private(host) or _is_loopback(host)):
+            yield (
+                f"attention.persons.{person.name}.webhook: a private address; set "
+                "attention.allow_private to mean it"
+            )
 
 
 def _host(address: str) -> str | None:

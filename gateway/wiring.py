@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -12,6 +12,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
 from pydantic import SecretStr
 
+from gateway.attention.board import Board
+from gateway.attention.opening import asking_people, tool_quotas
 from gateway.bookkeeping import bookkeeping
 from gateway.channels.retrying import RetryPolicy
 from gateway.config import Config, ModelConfig, ProviderConfig, Secrets
@@ -20,6 +22,7 @@ from gateway.config.sandbox import SandboxConfig
 from gateway.forecast.forecaster import Forecaster
 from gateway.forecast.seen import Seen
 from gateway.keeping import Durable, keeping
+from gateway.metering.meters.attention import AttentionCounts
 from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.forecast import ForecastMeter
 from gateway.metering.meters.log import log_requests
@@ -27,13 +30,15 @@ from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.rows import RecentRows
 from gateway.metering.meters.runs import RunsMeter
 from gateway.metering.spool import Spool
-from gateway.opening import pacing, pacing_meter
+from gateway.opening import Pacing, pacing, pacing_meter
 from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
 from gateway.policy.accounts import account_of, served
 from gateway.policy.callers import caps_of
+from gateway.policy.keys import Door
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.targets import target_of
+from gateway.runs.book import RunBook
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.completion import Front
@@ -64,11 +69,13 @@ class Parts:
     catalogue: Catalogue
     rows: RecentRows
     spool: Spool
+    counts: AttentionCounts
     collect: Callable[[], CollectorRegistry]
     metrics_token: str | None
     admin_token: str | None
     forecaster: Forecaster
     durable: Durable | None = None
+    board: Board | None = None
     lost: Callable[[], list[str]] = list
 
 
@@ -87,25 +94,23 @@ async def running(
         catalogue = Catalogue(_model(row, config, upstreams) for row in config.models)
         registry = CollectorRegistry()
         kept = await stack.enter_async_context(keeping(config, secrets, DatabaseCounters(registry)))
-        rows = RecentRows()
-        pacing_counts = pacing_meter(registry, config)
+        rows, pacing_counts = RecentRows(), pacing_meter(registry, config)
         meter = PrometheusMeter(registry, catalogue.labels())
+        counts = AttentionCounts(registry, config.tool_quota.tools)
         runs_counts = RunsMeter(registry, [(row.name, row.provider) for row in config.models])
         seen = Seen(ForecastMeter(registry))
-        counted = (pacing_counts, runs_counts, *seen.meters)
+        counted = (pacing_counts, runs_counts, counts, *seen.meters)
         spool = Spool((meter, *counted, rows, log_requests, *kept.meters))
         stack.callback(spool.drain)
         paced = await stack.enter_async_context(
             pacing(config, upstreams.accounts.values(), kept.durable, pacing_counts)
         )
-        pipeline = replace(
-            _pipeline(config, catalogue, cards, await _sandbox(config.reliability.sandbox)),
-            pacer=paced.pacer,
+        board = await stack.enter_async_context(
+            asking_people(config, secrets, counts, shared=paced.ledger, database=kept.database)
         )
+        pipeline = await _pipeline(config, catalogue, cards, paced)
         runs = await stack.enter_async_context(bookkeeping(config, kept.durable))
-        behind = None if runs is None else Behind(kept.door, pipeline, (spool,), runs, DIALECTS)
-        if behind is not None:
-            behind.runs.floor.beside(behind.sweep)
+        behind = _behind(kept.door, pipeline, spool, runs)
         server = config.server
         front = Front(
             kept.door, pipeline, (spool,), server.max_body, server.keepalive_s, behind=behind
@@ -115,13 +120,24 @@ async def running(
             catalogue,
             rows,
             spool,
+            counts,
             _summed if several else lambda: registry,
             _revealed(config.metrics.token),
             secrets.admin_token,
             seen.forecaster(pipeline.planner, paced.pacer),
             kept.durable,
+            board,
             paced.lost,
         )
+
+
+def _behind(door: Door, pipeline: Pipeline, spool: Spool, runs: RunBook | None) -> Behind | None:
+    """Return what carries out runs that nobody waits for, None without a journal."""
+    if runs is None:
+        return None
+    behind = Behind(door, pipeline, (spool,), runs, DIALECTS)
+    runs.floor.beside(behind.sweep)
+    return behind
 
 
 def _summed() -> CollectorRegistry:
@@ -225,8 +241,8 @@ async def _sandbox(stated: SandboxConfig) -> Sandbox | None:
     return sandbox
 
 
-def _pipeline(
-    config: Config, catalogue: Catalogue, cards: Mapping[str, Card], sandbox: Sandbox | None
+async def _pipeline(
+    config: Config, catalogue: Catalogue, cards: Mapping[str, Card], paced: Pacing
 ) -> Pipeline:
     stated = config.reliability
     defaults = Defaults(
@@ -249,8 +265,10 @@ def _pipeline(
             upstream.max_wait_s,
             paced=config.pacing.mode == "on",
         ),
-        sandbox=sandbox,
+        sandbox=await _sandbox(stated.sandbox),
         calibration=measured(stated.calibration) if stated.calibration else Uncalibrated(),
+        pacer=paced.pacer,
+        tools=tool_quotas(config, paced.ledger),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field, SecretStr, model_validator
 
+from gateway.config.attention import AttentionConfig, ToolQuotaConfig, unfit_persons
 from gateway.config.callers import CapsConfig, KeyConfig, TeamConfig, unfit_callers
 from gateway.config.database import DatabaseConfig
 from gateway.config.journal import JournalConfig
@@ -146,6 +147,8 @@ class Config(Section):
     router: RouterConfig = RouterConfig()
     pacing: PacingConfig = PacingConfig()
     store: StoreConfig = StoreConfig()
+    tool_quota: ToolQuotaConfig = ToolQuotaConfig()
+    attention: AttentionConfig = AttentionConfig()
     reuse: Mapping[str, Any] = {}
     traffic: Mapping[str, Any] = {}
     database: DatabaseConfig = DatabaseConfig()
@@ -183,6 +186,7 @@ def unknown_names(config: Config) -> Iterator[str]:
         yield "journal.durability: redis needs store.redis"
     yield from _unfit_styles(config)
     yield from unfit_callers(config.keys, config.teams, models)
+    yield from unfit_persons(config.attention, config.keys)
 
 
 def _unfit_styles(config: Config) -> Iterator[str]:

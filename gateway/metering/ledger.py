@@ -88,6 +88,23 @@ class NeedMet:
     missed: bool
 
 
+ToolOutcome: TypeAlias = Literal["counted", "over", "refused", "unknown"]
+
+
+class ToolCalled(NamedTuple):
+    """A model's answer calls a tool that has a quota.
+
+    ``outcome``: it is ``counted`` and leaves ``left`` uses, the quota is used up and the call is in
+    the answer (``over``) or not (``refused``), or nobody could tell (``unknown``). ``wait_ms`` is
+    the time until it could have been made.
+    """
+
+    tool: str
+    outcome: ToolOutcome
+    left: int
+    wait_ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class HeaderUnread:
     """An account sent a header about its limits that could not be read; its name is a known one."""
@@ -174,6 +191,7 @@ Fact: TypeAlias = (
     | LimitHit
     | NeedMet
     | HeaderUnread
+    | ToolCalled
     | Warned
     | StepReplayed
     | StepAmbiguous
@@ -200,7 +218,8 @@ class Ledger:
     ``client_left`` is set before the client's leaving
     cancels what runs, so that the rows can tell it from other cancellations. ``answering`` is the
     model of the last sub-call that began to answer as ``answer``. ``holds`` are its pauses,
-    ``left`` is what was left when the last sub-call was let through, by what is counted.
+    ``left`` is what was left when the last sub-call was let through, by what is counted. ``tools``
+    are the answer's calls of tools that have quotas.
     """
 
     meters: tuple[Meter, ...] = ()
@@ -210,6 +229,7 @@ class Ledger:
     answering: Answering | None = None
     holds: Holds = field(default_factory=Holds)
     left: dict[str, Left] = field(default_factory=dict)
+    tools: list[ToolCalled] = field(default_factory=list)
 
     def record(self, fact: Fact) -> None:
         """Keep *fact* and tell the meters."""
@@ -219,6 +239,8 @@ class Ledger:
             if fact in self.warnings:
                 return
             self.warnings.append(fact)
+        elif isinstance(fact, ToolCalled):
+            self.tools.append(fact)
         for meter in self.meters:
             meter(fact)
 

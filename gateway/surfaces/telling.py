@@ -6,7 +6,7 @@ from typing import Final
 
 from gateway.clock import utc_now
 from gateway.metering.holds import Holds
-from gateway.metering.ledger import Ledger
+from gateway.metering.ledger import Ledger, ToolCalled
 from gateway.policy import wishes as wishing
 from gateway.surfaces.limits import chat_limits, message_limits
 from gateway.surfaces.visit import Visit
@@ -42,6 +42,7 @@ def head_of(visit: Visit) -> Headers:
             if cost := ledger.cost_usd():
                 headers.append((b"x-lockgate-cost-usd", cost.encode()))
     headers += _paused(ledger.holds)
+    headers += _tools(visit)
     if ledger.left:
         headers += _limits(visit)
     if ledger.warnings:
@@ -71,6 +72,21 @@ def _paused(holds: Holds) -> Headers:
     return headers
 
 
+def _tools(visit: Visit) -> Headers:
+    """Return what is to say of quotas of tools; a stream tells at its end."""
+    called = visit.ledger.tools
+    if not called or _is_streamed(visit):
+        return []
+    return [(b"x-lockgate-tool-quota", _one_line(", ".join(map(_tool, called))))]
+
+
+def _tool(called: ToolCalled) -> str:
+    """Return what is told of one call of a tool with a quota, as an item of a structured field."""
+    left = f";left={called.left}" if called.outcome == "counted" else ""
+    wait = f";wait-ms={called.wait_ms}" if called.wait_ms else ""
+    return f"{called.tool};{called.outcome}{left}{wait}"
+
+
 def _is_streamed(visit: Visit) -> bool:
     return visit.asked is not None and visit.asked.call.streamed and visit.error is None
 
@@ -91,7 +107,8 @@ def summary_of(visit: Visit) -> Summary:
     assert plan is not None
     assert asked is not None
     trailer: dict[str, Json] | None = None
-    if plan.card is not None or _speaks_lockgate(visit) or len(ledger.rows) > 1:
+    told = plan.card is not None or _speaks_lockgate(visit) or len(ledger.rows) > 1
+    if told or ledger.tools:
         answered = ledger.answering or plan.model.target
         trailer = {
             "request_id": visit.request_id,
@@ -104,6 +121,8 @@ def summary_of(visit: Visit) -> Summary:
             "paused_ms": ledger.holds.paused_ms(),
             "warnings": _warnings(ledger),
         }
+        if ledger.tools:
+            trailer["tools"] = [called._asdict() for called in ledger.tools]
     return Summary(
         usage=ledger.usage(),
         calls=len(ledger.rows),

@@ -37,6 +37,20 @@ def test_without_models_there_is_nothing_to_serve() -> None:
     assert line.startswith("models: there is none; add one")
 
 
+def test_tokens_of_people_need_the_secret_they_were_hashed_with() -> None:
+    (line,) = faults(config(attention={"persons": [KEY]}), Secrets(None, "admin-token"))
+
+    assert line.startswith("attention.persons: set LOCKGATE_KEY_SECRET")
+
+
+def test_it_is_told_that_questions_end_with_the_process() -> None:
+    sections: dict[str, Json] = {"attention": {"persons": [KEY]}, "database": {"url": "none"}}
+
+    (line,) = remarks(config(**sections), SECRETS)
+
+    assert line.startswith("attention: without a database")
+
+
 def test_keys_need_the_secret_they_were_hashed_with() -> None:
     made = config(keys=[KEY])
 

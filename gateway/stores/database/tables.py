@@ -157,3 +157,53 @@ STEPS: Final = Table(
     Column("record", String, nullable=False),
 )
 """The sub-calls of runs, each as JSON."""
+
+APPROVALS: Final = Table(
+    "approvals",
+    METADATA,
+    Column("id", String, primary_key=True),
+    Column("hash", String, nullable=False),
+    Column("tenant", String, nullable=False),
+    Column("key", String),
+    Column("person", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("question", String, nullable=False),
+    Column("detail", String, nullable=False),
+    Column("options", String, nullable=False),
+    Column("urgent", Boolean, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("state", String, nullable=False),
+    Column("ask", String),
+    Column("asked_at", BigInteger),
+    Column("decided_at", BigInteger),
+    Column("option", String),
+    Column("note", String),
+    Index("approvals_state", "state", "hash"),
+    Index("approvals_person", "person", "created_at"),
+    Index("approvals_tenant", "tenant", "created_at"),
+)
+"""Questions to people. ``options`` are a list in JSON, ``ask`` is the ask that it was a part of."""
+
+ASKS: Final = Table(
+    "asks",
+    METADATA,
+    Column("id", String, primary_key=True),
+    Column("person", String, nullable=False),
+    Column("asked_at", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("due_at", BigInteger),
+    Column("delivered_at", BigInteger),
+    Index("asks_person", "person", "asked_at"),
+    Index("asks_due", "due_at"),
+)
+"""Each time that a person was asked; ``due_at`` is when their webhook is to be told next."""
+
+ABSENCES: Final = Table(
+    "absences",
+    METADATA,
+    Column("person", String, primary_key=True),
+    Column("since", BigInteger, nullable=False),
+    Column("until", BigInteger),
+)
+"""Who is away; without ``until`` nobody knows for how long."""

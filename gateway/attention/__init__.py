@@ -1,0 +1,1 @@
+"""What agents take of tools and of people, counted on the ledger of windows."""
