@@ -26,6 +26,7 @@ DOCUMENTS = (
     "docs/clients.md",
     "docs/operations.md",
     "docs/forecast.md",
+    "docs/attention.md",
 )
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 COMMANDS = [
@@ -78,7 +79,7 @@ def test_a_command_works(line: str, address: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(90)
-@pytest.mark.parametrize("document", ["README.md", "docs/clients.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/clients.md", "docs/attention.md"])
 def test_the_snippets_of_python_work(document: str, address: str, tmp_path: Path) -> None:
     script = "\n".join(blocks(document, "python")).replace(ADDRESS, address)
 
@@ -123,6 +124,7 @@ def test_every_command_in_the_table_exists() -> None:
         ["key", "create"],
         ["team", "create"],
         ["budget", "list"],
+        ["approvals", "list"],
         ["techniques"],
         ["demo"],
         ["forecast"],
