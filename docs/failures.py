@@ -85,6 +85,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("... as none kept the form asked for", TechniqueFailed("", code="invalid_answer")),
     ("The provider calls the request wrong", _upstream("rejected", 400)),
     ("The prompt is too long for the model", _upstream("context_overflow", 400)),
+    ("... or is known to be, before it is asked", _rejected("context_length_exceeded")),
     ("The provider's rate limit", _upstream("rate_limited", 429)),
     ("The provider account's quota is used up", _upstream("quota", 429)),
     ("The provider is overloaded", _upstream("overloaded", 529)),

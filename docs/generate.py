@@ -18,11 +18,13 @@ from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
 from docs import failures, limits, thinking
+from gateway.config.context import ContextConfig
 from gateway.config.database import DatabaseConfig
 from gateway.config.journal import JournalConfig
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import ServerConfig, UpstreamConfig
 from gateway.metering.meters.attention import AttentionCounts
+from gateway.metering.meters.context import ContextMeter
 from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.forecast import ForecastMeter
 from gateway.metering.meters.pacing import PacingMeter
@@ -174,6 +176,7 @@ def metrics() -> str:
     ForecastMeter(registry)
     RunsMeter(registry, ())
     AttentionCounts(registry, ())
+    ContextMeter(registry)
     rows = [
         (
             f"`{family.name}{'_total' if family.type == 'counter' else ''}`",
@@ -233,6 +236,7 @@ def _settings() -> Iterator[tuple[str, str]]:
         "reliability.sandbox": SandboxConfig,
         "database": DatabaseConfig,
         "journal": JournalConfig,
+        "context": ContextConfig,
     }
     for section, model in sections.items():
         for name, field in model.model_fields.items():

@@ -32,6 +32,7 @@ from gateway.pacing.run import Run
 from gateway.pacing.standing import Standing
 from gateway.planning.choices import choices_of
 from gateway.planning.plan import BY_SLUG, Plan, Planner
+from gateway.planning.slims import Slims
 from gateway.policy.keys import Caller
 from gateway.policy.wishes import Wishes
 from gateway.runs.live import LiveRun
@@ -79,6 +80,7 @@ class Pipeline:
 
     ``calibration`` is what was measured of the models; ``pacer`` None: nothing is held back;
     ``tools`` None: no tool has a quota.
+    ``slims`` None: no conversation is shortened.
     """
 
     planner: Planner
@@ -88,6 +90,7 @@ class Pipeline:
     calibration: Calibration = field(default_factory=Uncalibrated)
     pacer: Pacer | None = None
     tools: ToolQuotas | None = None
+    slims: Slims | None = None
 
     def plan(self, asked: Asked) -> Plan:
         """Return what to do; see ``Planner.plan``.
@@ -137,7 +140,12 @@ class Pipeline:
         stack = self._stack(asked, plan, request, (ledger, run, journal))
         if plan.card is not None:
             request = _in_full(plan, request)
-            answer = self._technique(asked, plan, request, stack).open(request)
+            technique = self._technique(asked, plan, request, stack)
+            if self.slims is not None:
+                who = asked.caller, asked.wishes
+                fence = _fence(journal)
+                technique = self.slims.around(technique, plan, who, (stack, fence))
+            answer = technique.open(request)
         else:
             answer = stack.plain(plan.models).open(request)
             if stack.deadline is not None:
@@ -221,7 +229,7 @@ class Pipeline:
             stack.allowance or Unlimited(),
             None if stack.deadline is None else _for_calls(stack.deadline),
             choices=plan.choices,
-            fence=token_hex(8) if journal is None else journal.fence(),
+            fence=_fence(journal),
             sandbox=self.sandbox,
             techniques=plan.techniques,
             calibration=self.calibration,

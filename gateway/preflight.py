@@ -56,6 +56,7 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
     lines += _pool(config)
     lines += _thinking(config)
     lines += _strangers(config)
+    lines += _windows(config)
     if secrets.admin_token is None:
         lines.append("LOCKGATE_ADMIN_TOKEN is not set: the admin routes are closed")
     return lines
@@ -101,6 +102,16 @@ def _thinking(config: Config) -> Iterator[str]:
             "(techniques, another dialect) and nobody asks for it; relayed calls are left as they "
             "are. `thinking` of a model says otherwise"
         )
+
+
+def _windows(config: Config) -> Iterator[str]:
+    """Yield the models whose conversations are never shortened, where some are to be."""
+    stated = [config.context, *(key.context for key in config.keys)]
+    if all(context is None or context.on_wall == "off" for context in stated):
+        return
+    for row in config.models:
+        if row.capabilities.context is None:
+            yield f"models.{row.name}.capabilities.context: not known, so nothing is cut to fit it"
 
 
 def _empty(config: Config) -> Iterator[str]:

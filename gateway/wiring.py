@@ -19,10 +19,12 @@ from gateway.channels.retrying import RetryPolicy
 from gateway.config import Config, ModelConfig, ProviderConfig, Secrets
 from gateway.config.calibration import measured
 from gateway.config.sandbox import SandboxConfig
+from gateway.context.slimmer import Slimmer
 from gateway.forecast.forecaster import Forecaster
 from gateway.forecast.seen import Seen
 from gateway.keeping import Durable, keeping
 from gateway.metering.meters.attention import AttentionCounts
+from gateway.metering.meters.context import ContextMeter
 from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.forecast import ForecastMeter
 from gateway.metering.meters.log import log_requests
@@ -33,8 +35,9 @@ from gateway.metering.spool import Spool
 from gateway.opening import Pacing, pacing, pacing_meter
 from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
+from gateway.planning.slims import Slims
 from gateway.policy.accounts import account_of, served
-from gateway.policy.callers import caps_of
+from gateway.policy.callers import caps_of, rules_of
 from gateway.policy.keys import Door
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.targets import target_of
@@ -99,7 +102,7 @@ async def running(
         counts = AttentionCounts(registry, config.tool_quota.tools)
         runs_counts = RunsMeter(registry, [(row.name, row.provider) for row in config.models])
         seen = Seen(ForecastMeter(registry))
-        counted = (pacing_counts, runs_counts, counts, *seen.meters)
+        counted = (pacing_counts, runs_counts, counts, ContextMeter(registry), *seen.meters)
         spool = Spool((meter, *counted, rows, log_requests, *kept.meters))
         stack.callback(spool.drain)
         paced = await stack.enter_async_context(
@@ -269,6 +272,7 @@ async def _pipeline(
         calibration=measured(stated.calibration) if stated.calibration else Uncalibrated(),
         pacer=paced.pacer,
         tools=tool_quotas(config, paced.ledger),
+        slims=Slims(Slimmer(rules_of(config.context)), catalogue),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from gateway.config.context import ContextConfig
 from gateway.config.models import Rate
 from gateway.config.names import means_any, twice
 from gateway.config.periods import Period
@@ -58,7 +59,8 @@ class TeamConfig(Section):
 class KeyConfig(Section):
     """A caller. ``models`` and ``techniques`` it may use; None: all of them.
 
-    ``weight`` is its share among those that wait for the same limits.
+    ``weight`` is its share among those that wait for the same limits, ``context`` what is done with
+    its long conversations (None: as with all).
     """
 
     name: str = Field(min_length=1)
@@ -74,6 +76,7 @@ class KeyConfig(Section):
     priority: int = Field(5, ge=0, le=9)
     weight: float = Field(1.0, gt=0, le=1000)
     caps: CapsConfig = CapsConfig()
+    context: ContextConfig | None = None
 
     @property
     def all_budgets(self) -> tuple[BudgetConfig, ...]:

@@ -13,6 +13,7 @@ from pydantic import Field, SecretStr, model_validator
 
 from gateway.config.attention import AttentionConfig, ToolQuotaConfig, unfit_persons
 from gateway.config.callers import CapsConfig, KeyConfig, TeamConfig, unfit_callers
+from gateway.config.context import ContextConfig
 from gateway.config.database import DatabaseConfig
 from gateway.config.journal import JournalConfig
 from gateway.config.models import ModelConfig
@@ -145,6 +146,7 @@ class Config(Section):
     keys: tuple[KeyConfig, ...] = ()
     metrics: MetricsConfig = MetricsConfig()
     router: RouterConfig = RouterConfig()
+    context: ContextConfig = ContextConfig()
     pacing: PacingConfig = PacingConfig()
     store: StoreConfig = StoreConfig()
     tool_quota: ToolQuotaConfig = ToolQuotaConfig()
@@ -206,6 +208,12 @@ def _model_references(config: Config) -> Iterator[tuple[str, str]]:
             yield f"models.{model.name}.fallbacks", name
     for name in config.reliability.channels:
         yield "reliability.channels", name
+    for path, context in (
+        ("context.model", config.context),
+        *((f"keys.{key.name}.context.model", key.context) for key in config.keys),
+    ):
+        if context is not None and context.model is not None:
+            yield path, context.model
     for role in ("judge", "critic"):
         if name := getattr(config.reliability, role):
             yield f"reliability.{role}", name

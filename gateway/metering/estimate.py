@@ -12,6 +12,7 @@ from techniques.core.request import (
     Document,
     Image,
     Message,
+    Opaque,
     Part,
     Request,
     Text,
@@ -30,7 +31,7 @@ def input_tokens(request: Request) -> int:
         raw = request.relay.raw
         characters = len(raw) if raw is not None else len(str(request.relay.body))
         return max(characters // _CHARACTERS_PER_TOKEN, 1)
-    return max(sum(_tokens(message) for message in request.messages), 1)
+    return max(sum(map(turn_tokens, request.messages)), 1)
 
 
 def output_tokens(characters: int, request: Request) -> int:
@@ -77,7 +78,8 @@ def _allowed(request: Request) -> int | None:
     return None
 
 
-def _tokens(message: Message) -> int:
+def turn_tokens(message: Message) -> int:
+    """Return about how many tokens *message* is."""
     return 4 + sum(_part_tokens(part) for part in message.parts)
 
 
@@ -99,5 +101,7 @@ def _words(part: Part) -> str:
             return part.name + part.arguments
         case Document():
             return part.text or part.data or ""
+        case Opaque():
+            return str(part.value)
         case _:
             return getattr(part, "text", "")

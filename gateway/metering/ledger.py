@@ -144,6 +144,34 @@ class RunResumed:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextSlimmed:
+    """A conversation was sent shorter than it came, ``after`` instead of ``before`` tokens.
+
+    ``fresh``: it was cut anew; else as it was in an earlier turn.
+    """
+
+    model: str
+    provider: str
+    method: str
+    before: int
+    after: int
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryTried:
+    """A summary of a conversation was thought of.
+
+    ``outcome``: ``used``, ``not_worth`` (none was asked for), ``failed`` (none came), or why what
+    came was not used: ``empty``, ``cut_off``, ``pins_lost``, ``longer``.
+    """
+
+    model: str
+    provider: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
 class RequestBegun:
     """A client request has come; a ``RequestFinished`` follows."""
 
@@ -192,6 +220,8 @@ Fact: TypeAlias = (
     | NeedMet
     | HeaderUnread
     | ToolCalled
+    | ContextSlimmed
+    | SummaryTried
     | Warned
     | StepReplayed
     | StepAmbiguous

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gateway.config import BudgetConfig, CapsConfig, Config, KeyConfig
+from gateway.config.context import ContextConfig
+from gateway.context.rules import Rules
 from gateway.metering.caps import Caps
 from gateway.policy.budgets import Budget
 from gateway.policy.keys import Caller
@@ -61,6 +63,11 @@ def caps_of(stated: CapsConfig) -> Caps:
     return Caps(stated.max_calls, None if cost is None else int(cost * PICO))
 
 
+def rules_of(stated: ContextConfig) -> Rules:
+    """Return what a configuration says of long conversations."""
+    return Rules(stated.on_wall, stated.at, stated.keep_last, stated.model)
+
+
 def _configured(key: KeyConfig, budgets: tuple[Budget, ...]) -> Caller:
     return Caller(
         name=key.name,
@@ -76,6 +83,7 @@ def _configured(key: KeyConfig, budgets: tuple[Budget, ...]) -> Caller:
         tpm=key.tpm,
         concurrency=key.concurrency,
         budgets=budgets,
+        context=None if key.context is None else rules_of(key.context),
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from gateway.context.rules import Rules
 from gateway.metering.caps import Caps
 from gateway.policy.budgets import Budget
 from techniques.core.errors import Unauthenticated
@@ -26,7 +27,8 @@ class Caller:
 
     ``name`` is None when the gateway is open. ``budgeted`` keys may not use models whose price is
     unknown. ``budgets`` are its own and its team's; all of them hold. ``rpm``, ``tpm`` and
-    ``concurrency`` are its own limits, None: no limit. ``weight`` is its share where it waits.
+    ``concurrency`` are its own limits, None: no limit. ``weight`` is its share where it waits,
+    ``context`` what is done with its long conversations, None: as with all.
     """
 
     name: str | None = None
@@ -42,6 +44,7 @@ class Caller:
     tpm: int | None = None
     concurrency: int | None = None
     budgets: tuple[Budget, ...] = ()
+    context: Rules | None = None
 
     @property
     def pool(self) -> str:

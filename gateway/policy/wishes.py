@@ -22,6 +22,7 @@ PREFIX: Final = "x-lockgate-"
 _BODY: Final = "reliability."
 _IDEMPOTENCY: Final = "idempotency-key"
 _LONGEST_NAME: Final = 64  # characters of a name that is unknown are told
+_MOST_TEXTS: Final = 32
 _MOST: Final = 1_000_000_000
 """Of a wish that is an amount; what is exact of ``1e900000`` would take minutes to write out."""
 
@@ -54,6 +55,7 @@ class Wishes:
     on_limit: Literal["hold", "suspend", "reject"] | None = None
     max_wait_ms: int | None = None
     priority: int | None = None
+    pin: tuple[str, ...] | None = None
     ignored: tuple[str, ...] = ()
     said: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -111,6 +113,18 @@ def _names(at: str, value: Json) -> tuple[str, ...]:
     if not isinstance(parts, list) or not parts or not all(p and isinstance(p, str) for p in parts):
         _wrong(at, "a list of model names, separated by commas")
     return tuple(parts)
+
+
+def _texts(at: str, value: Json) -> tuple[str, ...]:
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            value = None
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not 0 < len(texts) <= _MOST_TEXTS:
+        _wrong(at, f"a text, or a list of 1 to {_MOST_TEXTS} texts")
+    return tuple(_word(at, text) for text in texts)
 
 
 def _object(at: str, value: Json) -> Mapping[str, Json]:
@@ -189,6 +203,10 @@ TABLE: Final[Mapping[str, Wish]] = {
     ),
     "max-wait-ms": Wish(_whole(0, _DAY_MS), "milliseconds to be held at a rate limit, at most"),
     "priority": Wish(_whole(0, 9), "0 to 9, 0 first, as far as the key allows"),
+    "pin": Wish(
+        _texts,
+        "a text, or a JSON list of some: messages that have one are never cut from a conversation",
+    ),
     "reuse": Wish(
         _choice("off", "read", "on", "refresh"),
         "use of stored answers: `off`, `read`, `on`, `refresh`",

@@ -13,6 +13,9 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "confidence_source_changed": "That source cannot be had here, and this one was used.",
         "confidence_unavailable": "Nothing can tell how sure the model is; votes were counted.",
         "confidence_unusable": "No draw told how sure the model is of it; votes were counted.",
+        "context_summarised": "So many earlier messages were replaced by a summary of them.",
+        "context_truncated": "The conversation was too long for the model, and so many earlier "
+        "messages were left out.",
         "critique_unusable": "A critique could not be read, and nothing was mended by it.",
         "deadline_reached": "The deadline ended the technique; the best answer so far is given.",
         "effort_changed": "The model does not take that effort; the nearest was asked for.",
@@ -44,6 +47,9 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "step_ambiguous": "A sub-call was sent before its run broke off, what came of it is not "
         "known, and it was made again.",
         "stop_dropped": "Stop sequences that the provider does not take were left out.",
+        "summary_failed": "No summary of earlier messages could be had, for this reason.",
+        "summary_rejected": "A summary of earlier messages was not used: `pins_lost` (numbers or "
+        "ids were not in it), `longer`, `cut_off` or `empty`.",
         "synthesis_doubtful": "The answer, written from several draws, broke this rule after some "
         "of it was sent: `form`, `key` (what most conclude), `novelty` (numbers, links, "
         "sources, names) or `length`.",
@@ -60,6 +66,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "thinking_kept": "The model cannot be kept from thinking; it was asked to do little of it.",
         "thinking_off": "Off for this call: a tool turn came without its reasoning.",
         "tool_choice_relaxed": "The provider cannot think and be forced to a tool; it may choose.",
+        "tool_results_dropped": "Earlier tool results, pictures and documents were left out, for "
+        "the conversation had grown too long.",
         "trace_cut": "So much of what the calls wrote is not shown: the client read too slowly, or "
         "an answer that is not streamed has no room for more.",
         "uncalibrated": "How often these models are right was not measured (`lockgate calibrate`): "

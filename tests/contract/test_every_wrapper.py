@@ -16,6 +16,7 @@ from gateway.channels.metered import MeteredChannel
 from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryingChannel, RetryPolicy
 from gateway.channels.settled import settled
+from gateway.channels.slimmed import SlimmedChannel
 from gateway.channels.timed import Deadline, TimedChannel
 from gateway.channels.traced import Trace, TracedChannel, TracingChannel
 from gateway.metering.caps import Caps, RunAllowance
@@ -36,6 +37,7 @@ from techniques.core.reply import Reply, replied, unfold
 from techniques.core.request import Request, ToolCall, said
 from techniques.core.task import Task
 from techniques.testing import Line, ScriptedChannel
+from tests.gateway.context.scene import Scene as Slimmed
 from tests.gateway.pacing.scene import Paced
 
 Wrap = Callable[[Channel], Channel]
@@ -83,6 +85,7 @@ WRAPPERS: dict[str, Wrap] = {
     "hedged": lambda inner: HedgedChannel(inner, after=600),
     "metered": lambda inner: MeteredChannel(inner, TARGET, None, Ledger()),
     "retrying": lambda inner: RetryingChannel(inner, RetryPolicy(), Random(1), _ignore),
+    "slimmed": lambda inner: SlimmedChannel(inner, Slimmed("summarise").slimming(), []),
     "timed": lambda inner: TimedChannel(inner, Deadline(anyio.current_time() + 9e9, 9e9)),
     "tracing": lambda inner: _Candidate(TracingChannel(inner, "m", Trace(live=False))),
     "settled and rescued technique": _technique,

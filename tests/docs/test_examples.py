@@ -16,7 +16,13 @@ _SPECIAL = {"AZURE_OPENAI_ENDPOINT": "https://resource.openai.azure.com"}
 EXAMPLES = sorted((ROOT / "deploy/examples").glob("*.yaml"))
 SHOWN = [
     pytest.param(text, id=f"{document}-{place}")
-    for document in ("README.md", "docs/operations.md", "docs/thinking.md", "docs/attention.md")
+    for document in (
+        "README.md",
+        "docs/operations.md",
+        "docs/thinking.md",
+        "docs/attention.md",
+        "docs/context.md",
+    )
     for place, text in enumerate(blocks(document, "yaml"))
 ]
 

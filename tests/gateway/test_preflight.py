@@ -220,6 +220,19 @@ def test_the_price_of_a_simulated_model_is_known() -> None:
     assert remarks(made, SECRETS) == []
 
 
+def test_a_window_that_is_not_known_is_remarked_on_where_conversations_are_cut_to_fit() -> None:
+    row = {"name": "m", "provider": "oa", "price": PRICE}
+    known = {**row, "capabilities": {"context": 8000}}
+    rules = {"on_wall": "truncate"}
+
+    (line,) = remarks(config(context=rules), SECRETS)
+    assert line.startswith("models.m.capabilities.context: not known")
+    (line,) = remarks(config(keys=[{**KEY, "context": rules}]), SECRETS)
+    assert line.startswith("models.m.capabilities.context: not known")
+    assert remarks(config(context=rules, models=[known]), SECRETS) == []
+    assert remarks(config(context={"on_wall": False}), SECRETS) == []
+
+
 def test_programs_without_walls_are_remarked_on() -> None:
     trusting = {"sandbox": {"kind": "process", "trusted": True}}
     (line,) = remarks(config(reliability=trusting), SECRETS)

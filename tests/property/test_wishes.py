@@ -33,6 +33,7 @@ SENSIBLE: dict[str, tuple[str, ...]] = {
     "on-limit": ("hold", "reject"),
     "max-wait-ms": ("0", "100"),
     "priority": ("0", "9", "10"),
+    "pin": ("2 + 2", '["a", "b"]', "[]"),
     "reuse": ("off", "on"),
 }
 NAMES = st.sampled_from([*TABLE, "dry-run", "crystal-ball", "Technique", "max_calls"])

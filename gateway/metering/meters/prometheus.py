@@ -239,7 +239,7 @@ class PrometheusMeter:
             case CallRetried():
                 self._add(1, self._retries, fact.kind, "model" if fact.moved else "attempt")
             case _:
-                pass  # see the meters of pacing, of runs and of attention
+                pass  # see the meters of pacing, of runs, of attention and of context
 
     def _add(self, amount: float, metric: Counter | Gauge, *labels: str) -> None:
         self._sums[self._child(metric, *labels)] += amount

@@ -9,6 +9,7 @@ from gateway.upstream.simulated import (
     doubting,
     judging,
     prose,
+    recording,
     revising,
     solving,
     structured,
@@ -25,6 +26,7 @@ def draft(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft:
         calling.after_results(asked, dice)
         or doubting.draft(asked, model, dice)
         or combining.draft(asked, model, dice)
+        or recording.draft(asked, model, dice)
         or judging.draft(asked, model, dice)
         or calling.draft(asked, model, dice)
         or _in_json(asked, model, dice)

@@ -42,6 +42,14 @@ def model(name: str, **more: Json) -> dict[str, Any]:
         ({"models": [model("a", fallbacks=["b"])]}, "models.a.fallbacks: there is no model 'b'"),
         ({"models": [model("a")], "reliability": {"judge": "b"}}, "reliability.judge: there is"),
         ({"models": [model("a")], "reliability": {"critic": "b"}}, "reliability.critic: there is"),
+        (
+            {"models": [model("a")], "context": {"model": "b"}},
+            "context.model: there is no model 'b'",
+        ),
+        (
+            {"models": [model("a")], "keys": [{**KEY, "context": {"model": "b"}}]},
+            "keys.k.context.model: there is no model 'b'",
+        ),
         ({"models": [model("g-*")], "reliability": {"judge": "g-*"}}, "there is no model 'g-*'"),
         (
             {"models": [model("a")], "reliability": {"channels": ["a", "b"]}},

@@ -31,6 +31,7 @@ GOOD: dict[str, tuple[str, Json, Json]] = {
     "on-limit": ("reject", "reject", "reject"),
     "max-wait-ms": ("0", 0, 0),
     "priority": ("3", 3, 3),
+    "pin": ('["x, y", "z"]', ["x, y", "z"], ("x, y", "z")),
 }
 """For each wish in effect: a header's value, a body's value and what both mean."""
 
@@ -63,6 +64,7 @@ BAD: dict[str, list[Json]] = {
     "on-limit": ["wait", 1],
     "max-wait-ms": ["-1", "x"],
     "priority": ["10", "-1", "x"],
+    "pin": ["", "[", "[1]", "[]", [], [""], ["x" * 257], ["x"] * 33, 5, None, {"a": 1}],
     "reuse": ["maybe", True],
     "reuse-ttl": ["", 5],
     "reuse-namespace": ["", 5],
@@ -216,3 +218,7 @@ def test_any_value_is_read_or_refused_and_nothing_else(name: str, value: Json) -
         named = f"reliability.{field(name)}"
 
     assert named == f"reliability.{field(name)}"
+
+
+def test_a_pin_may_be_one_text_as_it_is() -> None:
+    assert read({"x-lockgate-pin": "order 7, by May"}, {}).pin == ("order 7, by May",)
