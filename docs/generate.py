@@ -27,6 +27,7 @@ from gateway.metering.meters.attention import AttentionCounts
 from gateway.metering.meters.context import ContextMeter
 from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.forecast import ForecastMeter
+from gateway.metering.meters.local import LocalMeter
 from gateway.metering.meters.pacing import PacingMeter
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.runs import RunsMeter
@@ -177,6 +178,7 @@ def metrics() -> str:
     RunsMeter(registry, ())
     AttentionCounts(registry, ())
     ContextMeter(registry)
+    LocalMeter(registry, ())
     rows = [
         (
             f"`{family.name}{'_total' if family.type == 'counter' else ''}`",

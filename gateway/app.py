@@ -19,8 +19,8 @@ from gateway.surfaces.gate import Gate
 from gateway.surfaces.ledger import LedgerEndpoint
 from gateway.surfaces.models import ModelsEndpoint
 from gateway.surfaces.runs import run_routes
-from gateway.surfaces.windows import WindowsEndpoint
 from gateway.surfaces.tools import ToolsEndpoint
+from gateway.surfaces.windows import WindowsEndpoint
 from gateway.wire.dialect import Dialect
 from gateway.wiring import Parts
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from random import Random  # noqa: TID251 - this is where a request's dice are seeded
 from secrets import token_hex
@@ -18,7 +17,7 @@ from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryPolicy
 from gateway.channels.settled import settled
 from gateway.channels.stack import Stack
-from gateway.channels.timed import Deadline
+from gateway.channels.timed import Deadline, within
 from gateway.channels.tooled import Turn
 from gateway.channels.traced import Trace, TracedChannel
 from gateway.clock import loop_time
@@ -36,6 +35,7 @@ from gateway.planning.slims import Slims
 from gateway.policy.keys import Caller
 from gateway.policy.wishes import Wishes
 from gateway.runs.live import LiveRun
+from gateway.upstream.llama_cpp.kept import Session
 from gateway.wire.dialect import Call
 from techniques.core.channel import (
     Channel,
@@ -45,7 +45,7 @@ from techniques.core.channel import (
     TechniqueChannel,
 )
 from techniques.core.errors import RequestRejected
-from techniques.core.events import Event, Warned
+from techniques.core.events import Warned
 from techniques.core.json import NOTHING
 from techniques.core.masks import masked
 from techniques.core.registry import Card
@@ -149,7 +149,7 @@ class Pipeline:
         else:
             answer = stack.plain(plan.models).open(request)
             if stack.deadline is not None:
-                answer = _within(stack.deadline, answer)
+                answer = within(stack.deadline, answer)
         if run is not None and not run.is_free:
             answer = Closing(run, answer)
         turn = self._turn(asked, plan, ledger, journal)
@@ -205,7 +205,8 @@ class Pipeline:
         trace = Trace(live=asked.call.streamed) if traced else None
         seconds = plan.deadline_s
         deadline = None if seconds is None else Deadline(anyio.current_time() + seconds, seconds)
-        return Stack(retry, self.random, ledger, allowance, trace, deadline, run, journal)
+        session = Session(asked.caller.name or "", wishes.session) if wishes.session else None
+        return Stack(retry, self.random, ledger, allowance, trace, deadline, run, journal, session)
 
     def _technique(self, asked: Asked, plan: Plan, request: Request, stack: Stack) -> Channel:
         assert plan.card is not None
@@ -280,21 +281,14 @@ def _in_full(plan: Plan, request: Request) -> Request:
     )
 
 
+def _fence(journal: LiveRun | None) -> str:
+    """Return what marks off strangers' words in prompts: the same each time a run goes on."""
+    return token_hex(8) if journal is None else journal.fence()
+
+
 def _for_calls(deadline: Deadline) -> float:
     """Return until when a technique waits for its calls; the rest is for what it says then."""
     return deadline.at - min(_MARGIN_S, deadline.seconds / 10)
-
-
-@asynccontextmanager
-async def _within(
-    deadline: Deadline, answer: EventStream
-) -> AsyncGenerator[AsyncIterator[Event], None]:
-    try:
-        with anyio.fail_after(deadline.at - anyio.current_time()):
-            async with answer as events:
-                yield events
-    except TimeoutError as error:
-        raise deadline.passed() from error
 
 
 def _priority(caller: Caller, wished: int | None) -> int:

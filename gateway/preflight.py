@@ -33,6 +33,7 @@ def faults(config: Config, secrets: Secrets, *, stored_keys: bool = False) -> li
         _persons(config, secrets),
         _techniques(config),
         _calibration(config),
+        _folders(config),
         _empty(config),
     )
     return [line for lines in looked_at for line in lines]
@@ -44,7 +45,9 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
     lines += [
         f"models.{model.name}: no price is known: calls are served with cost unknown"
         for model in config.models
-        if model.price is None and config.providers[model.provider].simulated is None
+        if model.price is None
+        and model.local_power is None
+        and config.providers[model.provider].simulated is None
     ]
     sandbox = config.reliability.sandbox
     if sandbox.kind == "process" and sandbox.trusted:
@@ -198,6 +201,14 @@ def _calibration(config: Config) -> Iterator[str]:
         measured(path)
     except (OSError, ValueError) as error:
         yield from (f"reliability.calibration: {line}" for line in str(error).splitlines())
+
+
+def _folders(config: Config) -> Iterator[str]:
+    """Yield the folders of slots that are not there."""
+    for name, row in config.providers.items():
+        kv = row.llama_cpp.kv if row.llama_cpp else None
+        if kv is not None and not kv.folder.is_dir():
+            yield f"providers.{name}.llama_cpp.kv.folder: there is no folder {str(kv.folder)!r}"
 
 
 def _strangers(config: Config) -> Iterator[str]:

@@ -27,6 +27,7 @@ from gateway.metering.meters.attention import AttentionCounts
 from gateway.metering.meters.context import ContextMeter
 from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.forecast import ForecastMeter
+from gateway.metering.meters.local import LocalMeter
 from gateway.metering.meters.log import log_requests
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.rows import RecentRows
@@ -40,6 +41,7 @@ from gateway.policy.accounts import account_of, served
 from gateway.policy.callers import caps_of, rules_of
 from gateway.policy.keys import Door
 from gateway.policy.models import Catalogue, Model
+from gateway.policy.prices import price_of
 from gateway.policy.targets import target_of
 from gateway.runs.book import RunBook
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
@@ -49,13 +51,13 @@ from gateway.surfaces.spoken import DIALECTS
 from gateway.upstream import provider, providers
 from gateway.upstream.account import Account
 from gateway.upstream.http import HttpChannel, Patience
+from gateway.upstream.llama_cpp.host import Host
+from gateway.upstream.llama_cpp.opening import host_of, hosting, root_of
 from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import Provider
-from gateway.upstream.simulated.settings import MODELS as SIMULATED
 from gateway.upstream.simulated.settings import Simulation
 from gateway.upstream.simulated.transport import SimulatedTransport
 from gateway.upstream.transport import Transport
-from pricing.price import Price, per_million
 from router_service.engine import Engine
 from techniques import catalog
 from techniques.core.registry import Card, load
@@ -90,12 +92,10 @@ async def running(
 
     *several* workers count into files that each of them can sum up.
     """
-    dialects = provider.load(providers)
-    cards = load(catalog)
     async with AsyncExitStack() as stack:
-        upstreams = await _upstreams(stack, config, dialects)
-        catalogue = Catalogue(_model(row, config, upstreams) for row in config.models)
         registry = CollectorRegistry()
+        upstreams = await _upstreams(stack, config, provider.load(providers), registry)
+        catalogue = Catalogue(_model(row, config, upstreams) for row in config.models)
         kept = await stack.enter_async_context(keeping(config, secrets, DatabaseCounters(registry)))
         rows, pacing_counts = RecentRows(), pacing_meter(registry, config)
         meter = PrometheusMeter(registry, catalogue.labels())
@@ -111,9 +111,10 @@ async def running(
         board = await stack.enter_async_context(
             asking_people(config, secrets, counts, shared=paced.ledger, database=kept.database)
         )
-        pipeline = await _pipeline(config, catalogue, cards, paced)
+        pipeline = await _pipeline(config, catalogue, load(catalog), paced)
         runs = await stack.enter_async_context(bookkeeping(config, kept.durable))
         behind = _behind(kept.door, pipeline, spool, runs)
+        await stack.enter_async_context(hosting(upstreams.hosts, upstreams.accounts, paced.ledger))
         server = config.server
         front = Front(
             kept.door, pipeline, (spool,), server.max_body, server.keepalive_s, behind=behind
@@ -154,6 +155,12 @@ async def _transport(
 ) -> Transport:
     if row.simulated is not None:
         return SimulatedTransport(Simulation(**row.simulated.model_dump()))
+    return _pooled(stack, row, codec, config)
+
+
+def _pooled(
+    stack: AsyncExitStack, row: ProviderConfig, codec: Provider, config: Config
+) -> PooledTransport:
     key = _revealed(row.api_key)
     transport = PooledTransport(
         Endpoint(
@@ -170,15 +177,19 @@ async def _transport(
 
 @dataclass(frozen=True, slots=True)
 class _Upstreams:
-    """Codecs by dialect, and what carries calls to each account, by its name."""
+    """Codecs by dialect, and by an account's name what carries calls to it, and its own host."""
 
     dialects: Mapping[str, Provider]
     transports: Mapping[str, Transport]
     accounts: Mapping[str, Account]
+    hosts: Mapping[str, Host]
 
 
 async def _upstreams(
-    stack: AsyncExitStack, config: Config, dialects: Mapping[str, Provider]
+    stack: AsyncExitStack,
+    config: Config,
+    dialects: Mapping[str, Provider],
+    registry: CollectorRegistry,
 ) -> _Upstreams:
     rows, breaker = config.providers, config.upstream.breaker
     transports = {
@@ -189,7 +200,21 @@ async def _upstreams(
         name: account_of(name, row, served(name, config.models), breaker)
         for name, row in rows.items()
     }
-    return _Upstreams(dialects, transports, accounts)
+    own = {name: row for name, row in rows.items() if row.llama_cpp is not None}
+    meter = LocalMeter(registry, own)
+    hosts = {
+        name: host_of(
+            name,
+            stated,
+            _pooled(stack, at_root, dialects[row.dialect], config),
+            meter,
+            alone=config.server.workers == 1,
+        )
+        for name, row in own.items()
+        if (stated := row.llama_cpp) is not None
+        for at_root in [row.model_copy(update={"base_url": root_of(row.base_url)})]
+    }
+    return _Upstreams(dialects, transports, accounts, hosts)
 
 
 def _model(row: ModelConfig, config: Config, upstreams: _Upstreams) -> Model:
@@ -203,25 +228,19 @@ def _model(row: ModelConfig, config: Config, upstreams: _Upstreams) -> Model:
             target,
             patience,
         ),
-        price=_price(row, account),
+        price=price_of(row, account),
         fallbacks=row.fallbacks,
         hedge_after_s=row.hedge_after_s,
         called=partial(target_of, row, account),
         simulated=account.simulated is not None,
         account=upstreams.accounts[row.provider],
         max_output=row.max_output,
+        host=upstreams.hosts.get(row.provider),
         others=tuple(
             _model(row.model_copy(update={"provider": name, "accounts": ()}), config, upstreams)
             for name in row.accounts
         ),
     )
-
-
-def _price(row: ModelConfig, account: ProviderConfig) -> Price | None:
-    if row.price is not None:
-        return per_million(row.price.model_dump(exclude={"image"}))
-    simulated = SIMULATED.get(row.model or row.name) if account.simulated else None
-    return simulated.price if simulated else None
 
 
 async def _sandbox(stated: SandboxConfig) -> Sandbox | None:

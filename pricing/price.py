@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any, Literal
 
 PICO = Decimal(10) ** 12
 
@@ -16,7 +17,8 @@ class Price:
     A dollar per million tokens is 1,000,000 picodollars per token. ``None`` means that the
     provider states no rate of its own: cache reads and writes, and audio input, then cost what
     input costs (an hour's cache write what a five minutes' one costs), reasoning and audio output
-    what output costs. ``per_request`` is picodollars for each call.
+    what output costs. ``per_request`` is picodollars for each call. ``source`` tells where it came
+    from: the operator stated it, or what power and a machine cost.
     """
 
     input: int
@@ -28,6 +30,7 @@ class Price:
     audio_input: int | None = None
     audio_output: int | None = None
     per_request: int = 0
+    source: Literal["operator", "local_power"] = "operator"
 
 
 def per_million(rates: Mapping[str, Decimal | None]) -> Price:
@@ -38,7 +41,7 @@ def per_million(rates: Mapping[str, Decimal | None]) -> Price:
     Raises:
         TypeError: *rates* lacks ``input`` or ``output``, or names a rate that does not exist.
     """
-    whole = {
+    whole: dict[str, Any] = {
         name: int(rate * (PICO if name == "per_request" else 1_000_000))
         for name, rate in rates.items()
         if rate is not None

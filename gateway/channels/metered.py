@@ -185,7 +185,7 @@ class MeteredCall(Headed):
             usage=usage,
             estimated=estimated,
             cost=_cost(usage, price),
-            cost_source="unknown" if price is None else "operator",
+            cost_source="unknown" if price is None else price.source,
             outcome=outcome,
             started_at=self._started_at,
             seconds=perf_counter() - self._started,

@@ -22,6 +22,7 @@ from gateway.metering.ledger import CallRetried, Ledger
 from gateway.pacing.run import Run
 from gateway.policy.models import Model
 from gateway.runs.live import LiveRun
+from gateway.upstream.llama_cpp.kept import Session
 from pricing.price import costlier
 from techniques.core.channel import Channel, Member
 from techniques.core.errors import UpstreamFailed
@@ -35,7 +36,7 @@ class Stack:
 
     ``allowance`` is None when the run has no caps, ``trace`` when nobody looks on, ``deadline``
     when a technique's calls have none, ``paced`` when nothing is held back, ``journal`` when the
-    run is not written down.
+    run is not written down, ``session`` when the caller named none.
     """
 
     retry: RetryPolicy
@@ -46,6 +47,7 @@ class Stack:
     deadline: Deadline | None = None
     paced: Run | None = None
     journal: LiveRun | None = None
+    session: Session | None = None
 
     def plain(self, models: tuple[Model, ...]) -> Channel:
         """Return the channel of a call that no technique makes: all of its run is one step."""
@@ -82,10 +84,10 @@ class Stack:
     def _to_one(self, model: Model, *, moves: bool = False) -> Channel:
         # Innermost first.
         # each attempt is a row of its own, with its own price
-        sent: Channel = model.channel
+        sent: Channel = model.seated(self.session)
         # only what was let through is written down as sent
         if self.journal is not None:
-            sent = DispatchedChannel(model.channel, model, self.journal)
+            sent = DispatchedChannel(sent, model, self.journal)
         metered = MeteredChannel(sent, model.target, model.price, self.ledger)
         channel: Channel = metered
         # an attempt that was not admitted is no row

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from techniques.core.channel import Channel
+from techniques.core.channel import Channel, EventStream
 from techniques.core.errors import DeadlinePassed, GatewayError
 from techniques.core.events import Event
 from techniques.core.fanout import Asking, Heard, hearing
@@ -65,3 +65,20 @@ class TimedChannel:
         if isinstance(item, GatewayError):
             raise item
         return item
+
+
+@asynccontextmanager
+async def within(
+    deadline: Deadline, answer: EventStream
+) -> AsyncGenerator[AsyncIterator[Event], None]:
+    """Give the events of *answer*, all of which come before *deadline*.
+
+    Raises:
+        DeadlinePassed: They do not.
+    """
+    try:
+        with anyio.fail_after(deadline.at - anyio.current_time()):
+            async with answer as events:
+                yield events
+    except TimeoutError as error:
+        raise deadline.passed() from error

@@ -5,8 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from gateway.config.llama_cpp import LocalPowerConfig
 from gateway.config.pacing import LimitsConfig
 from gateway.config.section import Section
 from gateway.config.thinking import Style, ThinkingConfig
@@ -57,7 +58,8 @@ class ModelConfig(Section):
 
     ``model`` is the provider's own name, the same if absent. ``thinking`` is what is asked for when
     the caller says nothing of it, ``thinking_style`` how its backend takes that (inferred if
-    absent). ``think_tags: split`` takes reasoning between ``<think>`` tags out of the text of
+    absent). ``local_power`` says what it costs where it runs on a machine of one's own, instead of
+    ``price``. ``think_tags: split`` takes reasoning between ``<think>`` tags out of the text of
     relayed answers too. A call that has not begun after ``hedge_after_s`` is sent a second time.
     ``accounts`` are further providers that serve the same model: a call goes to the one that can
     take it soonest. ``limits`` are this model's own, beside those of its account. ``max_output`` is
@@ -73,7 +75,14 @@ class ModelConfig(Section):
     thinking_style: Style | None = None
     think_tags: Literal["keep", "split"] = "keep"
     price: PriceConfig | None = None
+    local_power: LocalPowerConfig | None = None
     capabilities: CapabilityConfig = CapabilityConfig()
     hedge_after_s: Seconds | None = Field(None, gt=0)
     limits: LimitsConfig = LimitsConfig()
     max_output: int | None = Field(None, gt=0)
+
+    @model_validator(mode="after")
+    def _one_price(self) -> ModelConfig:
+        if self.price is not None and self.local_power is not None:
+            raise ValueError("give either price or local_power")
+        return self

@@ -16,6 +16,7 @@ from gateway.config.callers import CapsConfig, KeyConfig, TeamConfig, unfit_call
 from gateway.config.context import ContextConfig
 from gateway.config.database import DatabaseConfig
 from gateway.config.journal import JournalConfig
+from gateway.config.llama_cpp import LlamaCppConfig, unfit_hosts
 from gateway.config.models import ModelConfig
 from gateway.config.names import serves, twice
 from gateway.config.pacing import LimitsConfig, PacingConfig, StoreConfig, VendorName
@@ -82,6 +83,7 @@ class ProviderConfig(Section):
     ``thinking_style`` is that of its models which do not say their own. ``vendor`` tells how its
     rate limits are to be read, ``limits`` what they are where its answers do not tell. With
     ``idempotent`` it carries a call out once that is sent twice with one ``Idempotency-Key``.
+    ``llama_cpp`` says that it is a server of llama.cpp, and what is done with its slots.
     """
 
     dialect: Literal["openai_chat", "anthropic"]
@@ -94,11 +96,14 @@ class ProviderConfig(Section):
     limits: LimitsConfig = LimitsConfig()
     idempotent: bool = False
     simulated: SimulatedConfig | None = None
+    llama_cpp: LlamaCppConfig | None = None
 
     @model_validator(mode="after")
     def _one_upstream(self) -> ProviderConfig:
         if (self.simulated is None) == (not self.base_url):
             raise ValueError("give either base_url or simulated")
+        if self.llama_cpp and (self.simulated or self.dialect != "openai_chat"):
+            raise ValueError("llama_cpp is for a base_url with the dialect openai_chat")
         return self
 
 
@@ -187,6 +192,7 @@ def unknown_names(config: Config) -> Iterator[str]:
     if config.journal.durability == "redis" and config.store.redis is None:
         yield "journal.durability: redis needs store.redis"
     yield from _unfit_styles(config)
+    yield from unfit_hosts(config.providers, config.server.workers)
     yield from unfit_callers(config.keys, config.teams, models)
     yield from unfit_persons(config.attention, config.keys)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from gateway.admission.left import Left
 from gateway.metering.holds import Holds
@@ -12,8 +12,12 @@ from pricing.cost import dollars
 from pricing.usage import Usage
 from techniques.core.events import Warned
 
-CostSource = Literal["operator", "unknown"]
-"""Where a price came from: the operator's configuration, or nowhere."""
+CostSource = Literal["operator", "local_power", "unknown"]
+"""Where a price came from, the best first: the operator's configuration, what power and a machine
+cost, or nowhere."""
+
+
+_SOURCES: Final[tuple[CostSource, ...]] = get_args(CostSource)
 
 
 class CallFinished(NamedTuple):
@@ -294,5 +298,4 @@ class Ledger:
 
     def cost_source(self) -> CostSource:
         """Return the worst source among the rows: it holds for their sum."""
-        unknown = any(row.cost_source == "unknown" for row in self.rows)
-        return "unknown" if unknown else "operator"
+        return max((row.cost_source for row in self.rows), key=_SOURCES.index, default="operator")

@@ -95,11 +95,11 @@ class Lease:
         """Take in the head of the answer, which has begun.
 
         What it tells of limits is passed on now if the answer *lasts*, else when it has ended. Of
-        very many answers a part is enough: see ``Account.is_skimmed``.
+        very many answers a part is enough: see ``Crowd``.
         """
         if head is None:
             return
-        self._skims = self.asking.account.is_skimmed(loop_time())
+        self._skims = self.asking.account.crowd.is_skimmed(loop_time())
         if self._skims:
             self.asking.account.has_answered()
             self._told = ()
@@ -217,7 +217,7 @@ class Lease:
     def _heard_out(self, head: Head | None) -> Sequence[WindowReading]:
         """Return what an answer tells of windows, as far as it is believed."""
         readings = self._readings(self._read(head))
-        return self.asking.account.believed(readings, self.asking.needs) if readings else ()
+        return self.asking.account.zeros.believed(readings, self.asking.needs) if readings else ()
 
     def _charged(self, row: CallFinished) -> Amounts:
         """Return what the windows of the account are charged with.

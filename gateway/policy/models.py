@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from gateway.upstream.account import Account, unlimited
 from gateway.upstream.http import HttpChannel
+from gateway.upstream.llama_cpp.host import Host
+from gateway.upstream.llama_cpp.kept import Session
+from gateway.upstream.llama_cpp.seated import SeatedChannel
 from gateway.upstream.provider import Target
 from pricing.price import Price
 from techniques.core.errors import UnknownModel
@@ -19,7 +22,8 @@ class Model:
     Its target's name may end in ``*``: the model then serves every name that begins so, under the
     name asked for; ``called`` gives its target under that name, None: the same but for it.
     ``account`` is where it is served, ``max_output`` how many tokens it writes at most,
-    ``others`` the same model at further accounts.
+    ``others`` the same model at further accounts. ``host`` is the server of one's own that it runs
+    on.
     """
 
     channel: HttpChannel
@@ -31,6 +35,7 @@ class Model:
     max_output: int | None = None
     others: tuple[Model, ...] = ()
     called: Callable[[str], Target] | None = None
+    host: Host | None = None
 
     @property
     def target(self) -> Target:
@@ -41,6 +46,12 @@ class Model:
     def name(self) -> str:
         """The operator's name for it; safe as a label."""
         return self.channel.target.name
+
+    def seated(self, session: Session | None) -> HttpChannel | SeatedChannel:
+        """Return the channel for calls of *session*: on a host, one that gives them slots."""
+        if self.host is None:
+            return self.channel
+        return SeatedChannel(self.channel, self.host, session)
 
     def under(self, name: str) -> Model:
         """Return this model as it serves *name*."""

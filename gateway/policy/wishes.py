@@ -21,6 +21,7 @@ from techniques.core.json import Json
 PREFIX: Final = "x-lockgate-"
 _BODY: Final = "reliability."
 _IDEMPOTENCY: Final = "idempotency-key"
+_OTHER_NAMES: Final = {f"{PREFIX}session-id": f"{PREFIX}session"}
 _LONGEST_NAME: Final = 64  # characters of a name that is unknown are told
 _MOST_TEXTS: Final = 32
 _MOST: Final = 1_000_000_000
@@ -178,7 +179,7 @@ TABLE: Final[Mapping[str, Wish]] = {
     ),
     "fallbacks": Wish(_names, "models to try in order when the first is down"),
     "strict": Wish(_truth, "`1`: what would be lost in translation is an error"),
-    "session": Wish(_word, "groups the calls of one task"),
+    "session": Wish(_word, "groups the calls of one task; also read from `x-lockgate-session-id`"),
     "run": Wish(_word, "names this run; also read from `Idempotency-Key`"),
     "tags": Wish(_word, "free words, kept with the request's record"),
     "expose": Wish(
@@ -229,7 +230,7 @@ def read(headers: Mapping[str, str], body: Mapping[str, Json]) -> Wishes:
     given = {name.replace("_", "-"): (f"{_BODY}{name}", value) for name, value in body.items()}
     for name, value in headers.items():
         if name.startswith(PREFIX):
-            given[name.removeprefix(PREFIX)] = name, value
+            given[_OTHER_NAMES.get(name, name).removeprefix(PREFIX)] = name, value
     if "run" not in given and (key := headers.get(_IDEMPOTENCY)):
         given["run"] = _IDEMPOTENCY, key
     if not given:

@@ -86,8 +86,7 @@ class Place(NamedTuple):
         tenant: Who shares with others in proportion to ``weight``.
         since_ms: How long it has waited already, by which it ages.
         tag: Its place among equals, as an earlier answer gave it; None the first time.
-        queue: Whether it waits in line if it does not fit; else it is told when it would, and
-            leaves no trace.
+        queue: Whether it waits in line if it does not fit; else it leaves no trace.
     """
 
     priority: int = 5

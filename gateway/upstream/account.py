@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final, cast
 
@@ -16,6 +16,7 @@ from gateway.admission.need.charge import Charge, ChargeRule
 from gateway.admission.reading import Dimension
 from gateway.admission.recent import Recent
 from gateway.stores.ledger import WindowReading, WindowSpec, WindowState
+from gateway.upstream.crowd import Crowd
 from gateway.upstream.zeros import Zeros
 
 WHOLE: Final = "*"
@@ -24,9 +25,6 @@ _MOST_MODELS: Final = 1024
 _COLD: Final = 0.1
 _PROBE: Final = ":probe:0"
 _TIGHT_S: Final = 2.0
-_ALL_HEARD: Final = 50
-_ONE_IN: Final = 8
-"""Of the answers of one second the first fifty are heard out, of more than these one in eight."""
 _GUESS_S: Final = 600.0
 _ROUNDED: Final = 10
 """What is told of turns in whole seconds may be so small a part of a turn too late."""
@@ -40,7 +38,7 @@ class Account:
     ``heard`` tells that an answer has come, so that what it tells of limits is known. ``asked`` is
     set when the first call has been answered, None before there is one. ``tight_until``: a call had
     to wait, or was refused, a moment ago (a time of ``anyio.current_time``). ``single``: it serves
-    one model. ``minute_s`` is how long its minute is.
+    one model. ``minute_s`` is how long its minute is. ``crowd`` and ``zeros``: see there.
     """
 
     def __init__(  # noqa: PLR0913 - what there is to know of it
@@ -67,7 +65,7 @@ class Account:
         """What the provider deducts for a call."""
         self.rule_after: ChargeRule = "actual" if self.rule == "unknown" else self.rule
         """What it has deducted once a call is done; of an unknown one its readings tell."""
-        self.reserves = self._exact = self.rule in _DEDUCTED_AT_ONCE
+        self.reserves = self.rule in _DEDUCTED_AT_ONCE
         """Whether all that a call may write is deducted, and so must fit."""
         self._bounded = self.rule in _DEDUCTED_IN_TIME
         self._windows: dict[str, WindowSpec] = {spec.name: spec for spec in declared}
@@ -76,9 +74,7 @@ class Account:
         self._ends: dict[str, float] = {}
         self._charged: dict[str, tuple[tuple[str, Dimension], ...]] = {}
         self._health: OrderedDict[str, Health] = OrderedDict()
-        self._zeros = Zeros()
-        self._second = 0.0
-        self._answers = 0
+        self.crowd, self.zeros = Crowd(), Zeros()
 
     @property
     def tells(self) -> bool:
@@ -90,13 +86,6 @@ class Account:
         self.heard = True
         if self.asked is not None:
             self.asked.set()
-
-    def is_skimmed(self, now: float) -> bool:
-        """Return whether an answer that comes *now* is one of so many that others tell enough."""
-        if now - self._second >= 1:
-            self._second, self._answers = now, 0
-        self._answers += 1
-        return self._answers > _ALL_HEARD and self._answers % _ONE_IN != 0
 
     def has_tightened(self) -> None:
         """Note that a call has to wait, or was refused."""
@@ -141,7 +130,7 @@ class Account:
 
         What is told of one model is what is stated of the account, as long as it has no other.
         """
-        pace, exact, bounded = self.minute_s / 60, self._exact, self._bounded
+        pace, exact, bounded = self.minute_s / 60, self.reserves, self._bounded
         return [
             row._replace(
                 name=self._place(row.name),
@@ -152,12 +141,6 @@ class Account:
             )
             for row in readings
         ]
-
-    def believed(
-        self, readings: Sequence[WindowReading], needs: Mapping[str, int]
-    ) -> Sequence[WindowReading]:
-        """Return *readings* of an answer to a call that held *needs*; see ``Zeros``."""
-        return self._zeros.believed(readings, needs)
 
     def _place(self, name: str) -> str:
         if name in self._windows:

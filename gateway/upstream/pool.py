@@ -68,7 +68,7 @@ class PooledTransport:
             url.port or (443 if secure else 80),
             allow_private=endpoint.allow_private,
         )
-        self._heads: dict[tuple[str, tuple[tuple[str, str], ...]], bytes] = {}
+        self._heads: dict[tuple[str, str, tuple[tuple[str, str], ...]], bytes] = {}
         self._idle: list[Connection] = []
         self._tidying: asyncio.TimerHandle | None = None
         self._slots = anyio.Semaphore(endpoint.pool) if endpoint.pool else None
@@ -112,7 +112,7 @@ class PooledTransport:
 
     def _head(self, call: HttpCall) -> bytes:
         """Return all of the call's head but its body's size."""
-        asked = (call.path, tuple(call.headers.items()))
+        asked = (call.method, call.path, tuple(call.headers.items()))
         head = self._heads.get(asked)
         if head is None:
             head = self._written(call)
@@ -124,7 +124,7 @@ class PooledTransport:
 
     def _written(self, call: HttpCall) -> bytes:
         lines = [
-            f"POST {self._path}{call.path} HTTP/1.1",
+            f"{call.method} {self._path}{call.path} HTTP/1.1",
             f"host: {self._host}",
             *(f"{name}: {value}" for name, value in {**self._headers, **call.headers}.items()),
             "content-length: ",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from gateway.upstream.thinking import UNKNOWN, Thinks
 from techniques.core.capabilities import Capabilities
@@ -58,13 +58,15 @@ class Target:
 class HttpCall:
     """What to send: ``path`` is relative to the account's base URL, ``body`` is JSON.
 
-    ``warnings`` name what of the request could not be said to this provider.
+    ``warnings`` name what of the request could not be said to this provider. Calls to models are
+    posts; what a server of one's own tells of itself is got.
     """
 
     path: str
     body: bytes
     headers: Mapping[str, str]
     warnings: tuple[Warned, ...] = ()
+    method: Literal["GET", "POST"] = "POST"
 
 
 class Reader(Protocol):

@@ -14,6 +14,7 @@ _LAST_RESORTS = {
     "gateway/pacing/keeper.py": 1,  # services of the process go on
     "gateway/pacing/recovery.py": 1,
     "gateway/attention/asking.py": 1,
+    "gateway/upstream/llama_cpp/host.py": 1,
 }
 """How many ``except Exception`` each module may have; each logs the traceback."""
 _WATCHERS = {"gateway/wire/respond.py": 1}  # listens for the client's leaving

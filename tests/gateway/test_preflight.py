@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gateway.config import Config, Secrets
@@ -303,3 +305,24 @@ def test_a_model_that_does_not_think_is_not_set_to_without_a_remark() -> None:
     assert thinking("gpt-4o", thinking="on") == ["models.m.thinking: this model does not think"]
     assert thinking("gpt-4o", thinking="off") == []
     assert thinking("my-own-model", thinking="on") == []
+
+
+def test_a_model_that_is_priced_by_its_power_is_not_without_a_price() -> None:
+    power: Json = {"hourly_usd": 1, "tokens_per_s": 50}
+    made = config(models=[{"name": "m", "provider": "oa", "local_power": power}])
+
+    assert remarks(made, SECRETS) == []
+
+
+def test_the_folder_of_a_servers_slots_must_be_there(tmp_path: Path) -> None:
+    def line(folder: Path) -> list[str]:
+        row: Json = {
+            "dialect": "openai_chat",
+            "base_url": "https://api.example/v1",
+            "llama_cpp": {"kv": {"folder": str(folder)}},
+        }
+        return faults(config(providers={"oa": row}), SECRETS)
+
+    assert line(tmp_path) == []
+    (told,) = line(tmp_path / "gone")
+    assert told.startswith("providers.oa.llama_cpp.kv.folder: there is no folder")

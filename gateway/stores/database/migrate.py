@@ -25,7 +25,7 @@ def bring_up(connection: Connection) -> None:
     """Apply the steps that *connection*'s database lacks, in the transaction it is in.
 
     An empty one gets the tables as they are now, at once: so a first start needs no Alembic, which
-    takes long to import. On SQLite that transaction is the lock, for it began with ``BEGIN IMMEDIATE``.
+    takes long to import. On SQLite the transaction is the lock: ``BEGIN IMMEDIATE`` began it.
 
     Raises:
         NewerDatabase: The database has a step that is not known here.

@@ -20,6 +20,16 @@ def spent(*costs: int | None) -> Ledger:
     return ledger
 
 
+def test_the_source_of_a_sum_is_the_worst_of_its_parts() -> None:
+    ledger = Ledger()
+    told = [ledger.cost_source()]
+    for source in ("operator", "local_power", "operator", "unknown"):
+        ledger.record(row(cost_source=source))
+        told.append(ledger.cost_source())
+
+    assert told == ["operator", "operator", "local_power", "local_power", "unknown"]
+
+
 def test_every_fact_reaches_every_meter_in_order() -> None:
     one: list[Fact] = []
     other: list[Fact] = []

@@ -93,6 +93,10 @@ def test_a_header_and_the_body_mean_the_same(name: str) -> None:
     assert read({}, {field(name): body}) == Wishes(**{field(name): meant})
 
 
+def test_a_session_may_be_named_as_other_gateways_name_it() -> None:
+    assert read({"x-lockgate-session-id": "s-1"}, {}) == Wishes(session="s-1")
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_a_header_wins_over_the_body(name: str) -> None:
     other = {"params": {}, "channels": ["z"], "fallbacks": ["z"], "strict": False}
