@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.surfaces import admin, operations, spoken
 from gateway.surfaces.approvals import ApprovalsEndpoint
+from gateway.surfaces.archive import archive_routes
 from gateway.surfaces.completion import CompletionEndpoint
 from gateway.surfaces.count_tokens import CountTokensEndpoint
 from gateway.surfaces.forecast import ForecastEndpoint
@@ -90,6 +91,7 @@ def _others(parts: Parts) -> Starlette:
             Route("/readyz", operations.ReadyEndpoint(parts.front.gate, parts.lost).serve),
             Route("/metrics", metrics.serve),
             Route("/admin/ledger", admin.for_admin(parts.admin_token, ledger.serve)),
+            *archive_routes(parts.front, parts.admin_token),
             *run_routes(parts.front.door, parts.front.behind),
             *admin.routes(register, parts.admin_token),
         ],

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import anyio
 import typer
 
-from gateway import approving, callers, foretelling, serving
+from gateway import approving, archiving, callers, foretelling, serving
 from gateway.app import CHAT
 from gateway.calibrate import (
     UnusableQuestions,
@@ -63,6 +63,7 @@ main = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 for name, commands in (*callers.COMMANDS.items(), ("approvals", approving.approvals)):
     main.add_typer(commands, name=name)
 main.command("forecast")(foretelling.forecast)
+main.add_typer(archiving.commands, name="runs")
 
 
 def _tell_version(asked: bool) -> None:  # noqa: FBT001 - the signature is typer's

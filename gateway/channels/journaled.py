@@ -150,7 +150,7 @@ class _Step:
 
     async def _replay(self, step: StepRecord) -> AsyncIterator[Event]:
         channel, run = self._channel, self._channel.run
-        if channel.allowance is not None:
+        if channel.allowance is not None and step.of is None:
             channel.allowance.repeat(max(step.attempts, 1), step.cost)
         if step.state == "failed":
             await run.turn(self._path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from secrets import token_hex
@@ -103,14 +103,19 @@ class RunBook:
         Raises:
             Unavailable: The journal does not answer.
         """
-        for name, here in list(self.floor.here.items()):
-            if name.owner == owner:
-                here.live.linger_s = 0.0
-                here.live.halt(Stop("cancelled", _cancelled(name.run)))
+        self.cut_off([name for name in self.floor.here if name.owner == owner])
         try:
             return await self.journal.erase(owner)
         except JournalLost as lost:
             raise _lost() from lost
+
+    def cut_off(self, names: Sequence[RunName]) -> None:
+        """Stop at once those of the runs that are carried out here."""
+        for name in names:
+            here = self.floor.here.get(name)
+            if here is not None:
+                here.live.linger_s = 0.0
+                here.live.halt(Stop("cancelled", _cancelled(name.run)))
 
     def cast(self, name: RunName) -> Cast | None:
         """Return what a run says that is carried out here."""

@@ -40,6 +40,24 @@ def conversation_hash(request: Request) -> str:
     return _hashed([request.messages, request.tools])
 
 
+class Talks:
+    """The hashes of what is asked, which many calls of a run share."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[object, str]] = {}
+
+    def of(self, request: Request) -> str:
+        """Return the ``conversation_hash`` of *request*."""
+        if request.relay is not None:
+            return conversation_hash(request)
+        said = request.messages, request.tools
+        which = id(said[0]), id(said[1])
+        known = self._known.get(which)
+        if known is None:  # which keeps them alive, so that no other gets their ids
+            known = self._known[which] = said, conversation_hash(request)
+        return known[1]
+
+
 def step_key(run: Sequence[str], path: str, request: Request, of: Sequence[str]) -> str:
     """Return what a step is known by: of the run, its place, what is asked, and of which model.
 

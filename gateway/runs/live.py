@@ -17,7 +17,7 @@ import anyio
 import structlog
 
 from gateway.metering.ledger import Ledger, StepAmbiguous, StepReplayed
-from gateway.runs.identity import conversation_hash, derived, step_key
+from gateway.runs.identity import Talks, derived, step_key
 from gateway.runs.terms import Sending, Stop, Terms, diverged
 from gateway.stores.journal.journal import Hold, Journal, JournalLost, StaleToken, Write
 from gateway.stores.journal.records import Standing, StepRecord, Stored
@@ -72,7 +72,7 @@ class LiveRun:
         self._due = {s.path: s.seq for s in steps if 0 < s.seq <= self._last}
         self._moved = anyio.Event()
         self._flying: set[str] = set()
-        self._talks: dict[tuple[int, int], tuple[object, str]] = {}
+        self._talks = Talks()
         self._prices: dict[str, Price | None] = {}
 
     @property
@@ -105,13 +105,18 @@ class LiveRun:
 
         One that is to be sent comes back when all that is settled has been heard.
         """
-        key = step_key(self.record.name, path, request, (model, self._conversation(request)))
+        of = model, self._talks.of(request)
+        key = step_key(self.record.keyed, path, request, of)
         known = self.steps.get(path)
-        if known is not None and known.key != key:
-            if known.after < self._last:
+        if known is not None and known.key != (
+            key if known.of is None else step_key(known.of, path, request, of)
+        ):
+            if self.record.parent is not None:
+                self._overtaken(known)
+            elif known.after < self._last:
                 await self.stop(Stop("failed", diverged(path)))
             known = None
-        if known is not None and path in self._due:
+        if known is not None and 0 < known.seq <= self._last:
             return known
         await self._all_heard()
         if known is not None and known.state == "superseded":
@@ -119,21 +124,10 @@ class LiveRun:
         if known is not None and known.state in ("dispatched", "ambiguous"):
             await self._doubtful(known)
         step = StepRecord(path, key, after=self._seq, role=request.role)
-        if known is not None:
+        if known is not None and known.of is None:
             step.attempts, step.refusals = known.attempts, known.refusals
         self.steps[path] = step
         return step
-
-    def _conversation(self, request: Request) -> str:
-        """Return the hash of what is asked, which many calls of a run share."""
-        if request.relay is not None:
-            return conversation_hash(request)
-        said = request.messages, request.tools
-        which = id(said[0]), id(said[1])
-        known = self._talks.get(which)
-        if known is None:  # which keeps them alive, so that no other gets their ids
-            known = self._talks[which] = said, conversation_hash(request)
-        return known[1]
 
     async def turn(self, path: str) -> None:
         """Wait until all steps that ended before that at *path* have been heard."""
@@ -226,9 +220,9 @@ class LiveRun:
         """Refuse an end of the run at which settled steps were never asked for.
 
         Raises:
-            RunConflict: There are some.
+            RunConflict: There are some, and it was not forked to do otherwise.
         """
-        if self._due:
+        if self._due and self.record.parent is None:
             raise diverged(next(iter(self._due)))
 
     async def end(self, standing: Standing) -> None:
@@ -239,6 +233,12 @@ class LiveRun:
                 await self._journal.write(Write(self.hold, (), standing, ends=True))
         except (StaleToken, JournalLost) as error:
             _log.warning("run.unwritten", reason=str(error) or type(error).__name__)
+
+    def _overtaken(self, known: StepRecord) -> None:
+        """Wait no more to hear what a fork asks for otherwise, nor what was asked for after it."""
+        for path in list(self._due):
+            if path == known.path or 0 < known.seq <= self.steps[path].after:
+                self.heard(path)
 
     async def _all_heard(self) -> None:
         while self._due:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import orjson
@@ -21,10 +22,27 @@ from techniques.core.reply import Fold
 
 def view_of(stored: Stored, now_ms: int) -> JsonObject:
     """Return the JSON that tells of a run; it is *now_ms*, of the epoch."""
+    told = brief_of(stored, now_ms)
+    del told["calls"]
+    return {
+        **told,
+        "checkpoint": stored.record.checkpoint,
+        "steps": [_step(step) for step in in_order(stored.steps)],
+        "answer": _answer(stored) if told["state"] == "completed" else None,
+    }
+
+
+def in_order(steps: Iterable[StepRecord]) -> list[StepRecord]:
+    """Return *steps* as they ended, those that have not last."""
+    return sorted(steps, key=lambda step: (step.seq == 0, step.seq, step.after, step.path))
+
+
+def brief_of(stored: Stored, now_ms: int) -> JsonObject:
+    """Return what is told of a run in a list; its own cost is without that of what it shares."""
     record, standing = stored.record, stored.standing
-    steps = sorted(stored.steps, key=lambda step: (step.seq == 0, step.seq, step.after, step.path))
     state = "interrupted" if stored.is_waiting and standing.state == "executing" else standing.state
     eta_ms = standing.eta_ms
+    own = [step for step in stored.steps if step.of is None]
     return {
         "object": "run",
         "id": record.name.run,
@@ -33,18 +51,18 @@ def view_of(stored: Stored, now_ms: int) -> JsonObject:
         "technique": record.technique,
         "model": record.model,
         "session": record.session,
+        "parent": record.parent,
         "background": record.background,
         "created_at": datetime.fromtimestamp(record.created_ms / 1000, UTC).isoformat(),
         "eta_ms": None if eta_ms is None else max(eta_ms - now_ms, 0),
-        "cost_usd": dollars(_cost(steps)),
-        "cost_known": all(step.cost is not None for step in steps if step.state == "completed"),
+        "cost_usd": dollars(cost_of(own)),
+        "cost_known": all(step.cost is not None for step in own if step.state == "completed"),
         "waste_usd": dollars(standing.waste),
         "saved_usd": dollars(standing.saved),
         "replayed": standing.replayed,
         "ambiguous": standing.ambiguous,
         "resumes": standing.resumes,
-        "steps": [_step(step) for step in steps],
-        "answer": _answer(stored) if state == "completed" else None,
+        "calls": sum(step.attempts for step in own),
     }
 
 
@@ -62,10 +80,12 @@ def _step(step: StepRecord) -> JsonObject:
         "output_tokens": tokens[1],
         "cost_usd": None if step.cost is None else dollars(step.cost),
         "error": step.error and step.error[1],
+        "shared": step.of is not None,
     }
 
 
-def _cost(steps: list[StepRecord]) -> int:
+def cost_of(steps: Iterable[StepRecord]) -> int:
+    """Return what *steps* cost in picodollars, as far as it is known."""
     return sum(step.cost or 0 for step in steps)
 
 
@@ -107,7 +127,7 @@ def _summary(stored: Stored) -> Summary:
     counted = [step.tokens for step in done if step.tokens is not None]
     usage = Usage(sum(one[0] for one in counted), sum(one[1] for one in counted))
     known = all(step.cost is not None for step in done)
-    cost_usd = dollars(_cost(done)) if known else None
+    cost_usd = dollars(cost_of(done)) if known else None
     source = "operator" if known else "unknown"
     calls = sum(step.attempts for step in done)
     trailer: JsonObject = {"request_id": stored.record.name.run}

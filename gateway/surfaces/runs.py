@@ -54,18 +54,17 @@ def run_routes(door: Door, behind: Behind | None) -> list[Route]:
     serve = RunEndpoints(behind)
     at = "/v1/runs/{name:path}"
     return [
-        Route(f"{at}/events", _guarded(door, serve.events)),
-        Route(f"{at}/resume", _guarded(door, serve.resume), methods=["POST"]),
-        Route(f"{at}/cancel", _guarded(door, serve.cancel), methods=["POST"]),
-        Route(at, _guarded(door, serve.one)),
-        Route("/v1/runs", _guarded(door, serve.erase), methods=["DELETE"]),
+        Route(f"{at}/events", guarded(door, serve.events)),
+        Route(f"{at}/resume", guarded(door, serve.resume), methods=["POST"]),
+        Route(f"{at}/cancel", guarded(door, serve.cancel), methods=["POST"]),
+        Route(at, guarded(door, serve.one)),
     ]
 
 
-def _guarded(door: Door, serve: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+def guarded(door: Door, serve: Endpoint) -> Callable[[Request], Awaitable[Response]]:
     """Return *serve* for whoever has a key; what goes wrong is told in the client's dialect."""
 
-    async def guarded(request: Request) -> Response:
+    async def answer(request: Request) -> Response:
         try:
             return await serve(request, await door.caller(headers_of(request.scope)))
         except GatewayError as error:
@@ -74,7 +73,7 @@ def _guarded(door: Door, serve: Endpoint) -> Callable[[Request], Awaitable[Respo
             headers = {**failure.headers, **name_headers(new_name(), dialect.name)}
             return Response(failure.body, failure.status, headers, "application/json")
 
-    return guarded
+    return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class RunEndpoints:
 
     async def one(self, request: Request, caller: Caller) -> Response:
         """Serve how a run stands."""
-        return _json(view_of(await self._own(request, caller), wall_ms()))
+        return run_json(view_of(await self._own(request, caller), wall_ms()))
 
     async def resume(self, request: Request, caller: Caller) -> Response:
         """Have a run go on, with nobody waiting for it."""
@@ -103,18 +102,12 @@ class RunEndpoints:
         if stored.standing.state != "completed":
             await self.behind.begin(caller, stored.record.sent, stored.record.name.run, pressed)
         found = await self._own(request, caller)
-        return _json(view_of(found, wall_ms()), 202)
+        return run_json(view_of(found, wall_ms()), 202)
 
     async def cancel(self, request: Request, caller: Caller) -> Response:
         """End a run for good."""
         await self.runs.cancel(await self._own(request, caller))
-        return _json(view_of(await self._own(request, caller), wall_ms()))
-
-    async def erase(self, request: Request, caller: Caller) -> Response:
-        """Forget all runs of the key that asks."""
-        del request
-        erased = await self.runs.erase(caller.name or "")
-        return Response(orjson.dumps({"erased": erased}), 200, None, "application/json")
+        return run_json(view_of(await self._own(request, caller), wall_ms()))
 
     async def events(self, request: Request, caller: Caller) -> Response:
         """Stream how a run stands, each time that it has changed, until it is over."""
@@ -144,10 +137,19 @@ class RunEndpoints:
 
     async def _own(self, request: Request, caller: Caller) -> Stored:
         name = request.path_params["name"]
-        stored = await self.runs.find(RunName(caller.name or "", name))
-        if stored is None:
-            raise UnknownModel(f"There is no run {name[:128]!r}.", code="run_not_found", param="id")
-        return stored
+        return await own_run(self.runs, caller, name)
+
+
+async def own_run(runs: RunBook, caller: Caller, name: str) -> Stored:
+    """Return the run of that name that is *caller*'s.
+
+    Raises:
+        UnknownModel: There is none.
+    """
+    stored = await runs.find(RunName(caller.name or "", name))
+    if stored is None:
+        raise UnknownModel(f"There is no run {name[:128]!r}.", code="run_not_found", param="id")
+    return stored
 
 
 async def _pressed(request: Request) -> Pressed:
@@ -160,7 +162,8 @@ async def _pressed(request: Request) -> Pressed:
     return Pressed(said.force, said.ambiguous)
 
 
-def _json(body: Mapping[str, object], status: int = 200) -> Response:
+def run_json(body: Mapping[str, object], status: int = 200) -> Response:
+    """Return what is told of one run."""
     headers = {**name_headers(new_name(), "openai_chat"), "x-lockgate-run": _shown(body)}
     return Response(orjson.dumps(body), status, headers, "application/json")
 

@@ -18,10 +18,26 @@ if operation == 'find' then
   return {now, redis.call('HGETALL', KEYS[1])}
 end
 
-if operation == 'begin' then  -- record, standing, lease
+if operation == 'begin' then  -- record, standing, lease, token
   if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-  redis.call('HSET', KEYS[1], 'record', ARGV[4], 'standing', ARGV[5], 'token', 1,
+  redis.call('HSET', KEYS[1], 'record', ARGV[4], 'standing', ARGV[5], 'token', ARGV[7],
     'until', now + tonumber(ARGV[6]))
+  keep()
+  return 1
+end
+
+if operation == 'put' then  -- whether it replaces, token, fields and values
+  local given, held = ARGV[5], redis.call('HGET', KEYS[1], 'until')
+  if held then
+    if ARGV[4] == '0' or tonumber(held) > now then return 0 end
+    redis.call('HINCRBY', KEYS[1], 'token', 1)
+    given = redis.call('HGET', KEYS[1], 'token')
+    redis.call('DEL', KEYS[1])
+  end
+  redis.call('HSET', KEYS[1], 'token', given, 'until', 0)
+  for place = 6, #ARGV, 2 do
+    redis.call('HSET', KEYS[1], ARGV[place], ARGV[place + 1])
+  end
   keep()
   return 1
 end

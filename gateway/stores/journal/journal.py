@@ -19,7 +19,11 @@ class StaleToken(Exception):
 
 
 class Hold(NamedTuple):
-    """A claim of a run; ``token`` grows with each."""
+    """A claim of a run; ``token`` grows with each.
+
+    The first is the instant at which the run begins: so that of a run that was forgotten means
+    nothing to another that gets its name.
+    """
 
     name: RunName
     token: int
@@ -62,6 +66,19 @@ class Write:
     record: RunRecord | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Which runs are looked for: of the key *owner* (None: of all), and of a *session*.
+
+    With ``grouped``, only those that belong to some session. At most ``limit``, the latest first.
+    """
+
+    owner: str | None
+    session: str | None = None
+    grouped: bool = False
+    limit: int = 100
+
+
 class Journal(Protocol):
     """Keeps runs. Every operation may raise ``JournalLost``."""
 
@@ -87,6 +104,22 @@ class Journal(Protocol):
 
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         """Return runs that were to go on in the background and that nobody is at work on."""
+        ...
+
+    async def listed(self, sought: Sought) -> Sequence[Stored]:
+        """Return the runs that are sought, with their steps, the latest first."""
+        ...
+
+    async def put(self, brought: Stored, *, replaces: bool = False) -> Stored | None:
+        """Put a run here as it is, held by nobody, all of it or nothing.
+
+        Return the run of that name that is in its way, if there is one: any at all, or with
+        *replaces* one that somebody is at work on.
+        """
+        ...
+
+    async def forget(self, names: Sequence[RunName]) -> int:
+        """Forget these runs, whoever is at work on them; return how many there were."""
         ...
 
     async def purge(self, before_ms: int) -> int:

@@ -13,6 +13,7 @@ from gateway.stores.journal.journal import (
     Claim,
     Claimed,
     Hold,
+    Sought,
     StaleToken,
     Write,
     claimable,
@@ -56,11 +57,11 @@ class MemoryJournal:
         now = self._clock()
         if kept is None:
             record = claim.record
-            kept = _Kept(record, Standing(), 1, now + claim.lease_ms, now)
-            self._runs[record.name] = kept
-            self._bodies.setdefault((record.name.owner, record.body), {})[record.name] = None
+            token = record.created_ms
+            kept = _Kept(record, Standing(), token, now + claim.lease_ms, now)
+            self._take_in(kept)
             self._bound(now)
-            return Claimed(Hold(record.name, 1), self._stored(kept), is_new=True)
+            return Claimed(Hold(record.name, token), self._stored(kept), is_new=True)
         found = self._stored(kept)
         if not claimable(found, claim):
             return found
@@ -106,6 +107,37 @@ class MemoryJournal:
         ]
         return found[:limit]
 
+    async def listed(self, sought: Sought) -> Sequence[Stored]:
+        """Return the runs that are sought."""
+        found = [
+            kept
+            for name, kept in self._runs.items()
+            if sought.owner in (None, name.owner)
+            and sought.session in (None, kept.record.session)
+            and (kept.record.session is not None or not sought.grouped)
+        ]
+        found.sort(key=lambda kept: kept.record.created_ms, reverse=True)
+        return [self._stored(kept) for kept in found[: sought.limit]]
+
+    async def put(self, brought: Stored, *, replaces: bool = False) -> Stored | None:
+        """Put a run here; return what is in its way."""
+        record, now = brought.record, self._clock()
+        there = self._runs.get(record.name)
+        token = record.created_ms
+        if there is not None:
+            if not replaces or there.until_ms > now:
+                return self._stored(there)
+            token = there.token + 1
+            self._forget([record.name])
+        steps = {step.path: step for step in brought.steps}
+        self._take_in(_Kept(record, brought.standing, token, 0, now, steps))
+        self._bound(now)
+        return None
+
+    async def forget(self, names: Sequence[RunName]) -> int:
+        """Forget these runs."""
+        return self._forget([name for name in names if name in self._runs])
+
     async def purge(self, before_ms: int) -> int:
         """Forget runs of which nothing was written since *before_ms*."""
         now = self._clock()
@@ -123,12 +155,17 @@ class MemoryJournal:
 
     def _forget(self, names: Sequence[RunName]) -> int:
         for name in names:
-            body = name.owner, self._runs.pop(name).record.body
+            body = name.owner, self._runs.pop(name).record.matched
             alike = self._bodies[body]
             del alike[name]
             if not alike:
                 del self._bodies[body]
         return len(names)
+
+    def _take_in(self, kept: _Kept) -> None:
+        name = kept.record.name
+        self._runs[name] = kept
+        self._bodies.setdefault((name.owner, kept.record.matched), {})[name] = None
 
     def _bound(self, now: int) -> None:
         """Forget the oldest run that nobody is at work on, where there are too many."""

@@ -62,6 +62,8 @@ class RunRecord:
         background: Whether it goes on without anybody waiting for it.
         sent: The request itself.
         parent: The run that it was forked from.
+        origin: Whose steps it has, by their keys, where it was brought here from elsewhere.
+        checkpoint: What else came with it.
     """
 
     name: RunName
@@ -76,6 +78,18 @@ class RunRecord:
     background: bool = False
     sent: Sent | None = None
     parent: str | None = None
+    origin: RunName | None = None
+    checkpoint: Mapping[str, Any] | None = None
+
+    @property
+    def matched(self) -> str:
+        """The body by which others find it; a fork is found by its name only."""
+        return self.body if self.parent is None else ""
+
+    @property
+    def keyed(self) -> RunName:
+        """The name that is in the keys of its steps."""
+        return self.origin or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +130,7 @@ class StepRecord:
         events: What was answered, as ``gateway.runs.events`` writes it.
         error: Of one that failed: kind, code and message.
         at_ms: When this was written, of the epoch.
+        of: The run that it was made in, and paid by, where that is not the one that has it.
     """
 
     path: str
@@ -134,6 +149,7 @@ class StepRecord:
     events: str | None = None
     error: tuple[str, str, str] | None = None
     at_ms: int = 0
+    of: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +188,12 @@ def run_read(text: str) -> RunRecord:
     """
     with _readable():
         found = _known(RunRecord, text)
-        sent = found.get("sent")
-        found["name"] = RunName(*found["name"])
-        return RunRecord(**found | {"sent": None if sent is None else Sent(**sent)})
+        for name in ("name", "origin"):
+            if found.get(name) is not None:
+                found[name] = RunName(*found[name])
+        if found.get("sent") is not None:
+            found["sent"] = Sent(**found["sent"])
+        return RunRecord(**found)
 
 
 def standing_read(text: str) -> Standing:
@@ -187,7 +206,7 @@ def step_read(text: str) -> StepRecord:
     """Return the step that ``written`` wrote."""
     with _readable():
         found = _known(StepRecord, text)
-        for name in ("tokens", "error"):
+        for name in ("tokens", "error", "of"):
             if found.get(name) is not None:
                 found[name] = tuple(found[name])
         return StepRecord(**found)

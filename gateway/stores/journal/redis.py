@@ -1,19 +1,16 @@
 """A journal in Redis or Valkey: shared by replicas, and lasting as long as that does.
 
-A run is one hash, so that each operation on it is one script on one key, also in a cluster. Which
-runs have the same body, are of one owner or go on in the background is kept beside it, in sets
-that are only ever hints: what they name is looked up.
+A run is one hash, so that each operation on it is one script on one key, also in a cluster.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
-from urllib.parse import quote, unquote
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
@@ -25,14 +22,17 @@ from gateway.stores.journal.journal import (
     Claimed,
     Hold,
     JournalLost,
+    Sought,
     StaleToken,
     Write,
     claimable,
 )
+from gateway.stores.journal.names import Names, text, told
 from gateway.stores.journal.records import (
     RunName,
     RunRecord,
     Standing,
+    StepRecord,
     Stored,
     run_read,
     standing_read,
@@ -58,8 +58,8 @@ class RedisJournal:
         clock: Callable[[], int] | None = None,
     ) -> None:
         self._client = client
-        self._prefix = prefix
         self._keep_ms = int(keep_s * 1000)
+        self._names = Names(client, prefix, self._keep_ms)
         self._clock = clock
 
     async def claim(self, claim: Claim) -> Answer:
@@ -68,14 +68,9 @@ class RedisJournal:
         for _ in range(_TRIES):  # between looking and taking another may have been quicker
             found = await self.find(name) or await self._like(claim)
             if found is None:
-                fresh = Standing()
-                new = await self._do(
-                    name, "begin", written(claim.record), written(fresh), claim.lease_ms
-                )
-                if new:
-                    await self._index(claim.record)
-                    stored = Stored(claim.record, fresh, 1, claim.lease_ms)
-                    return Claimed(Hold(name, 1), stored, is_new=True)
+                fresh = Stored(claim.record, Standing(), claim.record.created_ms, claim.lease_ms)
+                if await self._begun(fresh):
+                    return Claimed(Hold(name, fresh.token), fresh, is_new=True)
             elif not claimable(found, claim):
                 return found
             elif await self._taken(found, claim.lease_ms):
@@ -85,9 +80,7 @@ class RedisJournal:
 
     async def write(self, write: Write) -> None:
         """Write all of *write* or nothing."""
-        fields: list[str] = []
-        for step in write.steps:
-            fields += (_STEP + step.path, written(step))
+        fields = _of_steps(write.steps)
         if write.standing is not None:
             fields += ("standing", written(write.standing))
         if write.record is not None:
@@ -96,7 +89,7 @@ class RedisJournal:
         if not await self._do(hold.name, "write", hold.token, int(write.ends), *fields):
             raise StaleToken
         if write.record is not None:
-            await self._index(write.record)
+            await self._names.note(write.record)
 
     async def renew(self, holds: Sequence[Hold], lease_ms: int) -> Sequence[Hold]:
         """Hold on to *holds*; return those that were lost."""
@@ -113,34 +106,75 @@ class RedisJournal:
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         """Return runs of the background that nobody is at work on."""
         found: list[RunRecord] = []
-        for name in await self._named(self._background()):
+        for name in await self._names.background():
             stored = await self.find(name)
             if stored is None or stored.standing.state in ("completed", "failed", "cancelled"):
-                await self._told(self._client.srem(self._background(), _packed(name)))
+                await self._names.settle(name)
             elif stored.is_waiting and len(found) < limit:
                 found.append(stored.record)
         return found
 
+    async def listed(self, sought: Sought) -> Sequence[Stored]:
+        """Return the runs that are sought."""
+        found: list[Stored] = []
+        for name in await self._names.of(sought.owner):
+            stored = await self.find(name)
+            if stored is None:
+                continue
+            session = stored.record.session
+            if sought.session in (None, session) and (session is not None or not sought.grouped):
+                found.append(stored)
+        found.sort(key=lambda stored: stored.record.created_ms, reverse=True)
+        return found[: sought.limit]
+
+    async def put(self, brought: Stored, *, replaces: bool = False) -> Stored | None:
+        """Put a run here; return what is in its way."""
+        record = brought.record
+        fields = _of_steps(brought.steps)
+        fields += ("record", written(record), "standing", written(brought.standing))
+        for _ in range(_TRIES):
+            if await self._do(record.name, "put", int(replaces), record.created_ms, *fields):
+                await self._names.note(record)
+                return None
+            there = await self.find(record.name)
+            if there is not None:  # else it has gone in between
+                return there
+        raise JournalLost("others were quicker each time")
+
+    async def forget(self, names: Sequence[RunName]) -> int:
+        """Forget these runs."""
+        gone = 0
+        for name in names:
+            stored = await self.find(name)
+            gone += int(await told(self._client.delete(self._key(name))))
+            if stored is not None:
+                await self._names.drop(stored.record)
+        return gone
+
     async def purge(self, before_ms: int) -> int:
-        """Return 0: what is old goes by itself."""
+        """Return 0: what is old goes by itself, its names as in ``Names``."""
         del before_ms
         return 0
 
     async def erase(self, owner: str) -> int:
-        """Forget all runs of *owner*."""
-        index = self._owner(owner)
-        gone = 0
-        for name in await self._named(index):
-            gone += int(await self._told(self._client.delete(self._key(name))))
-        await self._told(self._client.delete(index))
+        """Forget all runs of *owner*, also one that nothing leads to."""
+        gone = await self.forget(await self._names.there(owner))
+        await self._names.erase(owner)
         return gone
+
+    async def _begun(self, fresh: Stored) -> bool:
+        given = written(fresh.record), written(fresh.standing), fresh.lease_ms, fresh.token
+        if not await self._do(fresh.record.name, "begin", *given):
+            return False
+        await self._names.note(fresh.record)
+        return True
 
     async def _like(self, claim: Claim) -> Stored | None:
         """Return a run of the same body: the oldest that waits, else the last of all."""
         if claim.matching == "name":
             return None
         like = []
-        for name in await self._named(self._body(claim.record)):
+        for name in await self._names.alike(claim.record):
             stored = await self.find(name)
             if stored is not None and stored.record.body == claim.record.body:
                 like.append(stored)
@@ -154,20 +188,6 @@ class RedisJournal:
         standing = written(replace(found.standing, state="executing"))
         return bool(await self._do(found.record.name, "take", found.token, lease_ms, standing))
 
-    async def _index(self, record: RunRecord) -> None:
-        """Note where *record* is to be looked for."""
-        member = _packed(record.name)
-        indexes = [self._body(record), self._owner(record.name.owner)]
-        if record.background:
-            indexes.append(self._background())
-        for index in indexes:
-            await self._told(self._client.sadd(index, member))
-            await self._told(self._client.pexpire(index, self._keep_ms))
-
-    async def _named(self, index: str) -> Sequence[RunName]:
-        members = await self._told(self._client.smembers(index))
-        return [RunName(*map(unquote, _text(one).split(" "))) for one in members]
-
     async def _do(self, name: RunName, operation: str, *values: str | int) -> Any:
         """Carry out an operation on a run, where it is."""
         now = "" if self._clock is None else self._clock()
@@ -175,48 +195,30 @@ class RedisJournal:
         try:
             return await self._client.evalsha(_digest(), 1, *given)
         except NoScriptError:
-            return await self._told(self._client.eval(_source(), 1, *given))
-        except (RedisError, OSError) as error:
-            raise JournalLost(str(error)) from error
-
-    async def _told(self, answer: Any) -> Any:
-        try:
-            return await answer
+            return await told(self._client.eval(_source(), 1, *given))
         except (RedisError, OSError) as error:
             raise JournalLost(str(error)) from error
 
     def _key(self, name: RunName) -> str:
-        return f"{self._prefix}:run:{_packed(name)}"
-
-    def _body(self, record: RunRecord) -> str:
-        return f"{self._prefix}:runs:body:{quote(record.name.owner, safe='')}:{record.body}"
-
-    def _owner(self, owner: str) -> str:
-        return f"{self._prefix}:runs:owner:{quote(owner, safe='')}"
-
-    def _background(self) -> str:
-        return f"{self._prefix}:runs:background"
+        return self._names.key(name)
 
 
 def _stored(found: Mapping[bytes, bytes], now: int) -> Stored:
     steps = [
-        step_read(_text(value)) for name, value in found.items() if _text(name).startswith(_STEP)
+        step_read(text(value)) for name, value in found.items() if text(name).startswith(_STEP)
     ]
     return Stored(
-        run_read(_text(found[b"record"])),
-        standing_read(_text(found[b"standing"])),
+        run_read(text(found[b"record"])),
+        standing_read(text(found[b"standing"])),
         int(found[b"token"]),
         max(int(found[b"until"]) - now, 0),
         tuple(steps),
     )
 
 
-def _packed(name: RunName) -> str:
-    return f"{quote(name.owner, safe='')} {quote(name.run, safe='')}"
-
-
-def _text(value: bytes | str) -> str:
-    return value.decode() if isinstance(value, bytes) else value
+def _of_steps(steps: Iterable[StepRecord]) -> list[str]:
+    """Return the fields of *steps*, each before its value."""
+    return [field for step in steps for field in (_STEP + step.path, written(step))]
 
 
 @cache

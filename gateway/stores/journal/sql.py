@@ -15,7 +15,7 @@ import sqlite3
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from queue import SimpleQueue
 from threading import Thread
@@ -27,7 +27,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gateway.stores.database.engine import Database, DatabaseLost
 from gateway.stores.journal import statements
-from gateway.stores.journal.journal import Answer, Claim, Hold, JournalLost, StaleToken, Write
+from gateway.stores.journal.journal import (
+    Answer,
+    Claim,
+    Hold,
+    JournalLost,
+    Sought,
+    StaleToken,
+    Write,
+)
 from gateway.stores.journal.memory import wall_ms
 from gateway.stores.journal.records import RunName, RunRecord, Stored
 from gateway.stores.journal.statements import Operation
@@ -81,6 +89,19 @@ class SqlJournal:
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         """Return runs of the background that nobody is at work on."""
         return await self._ask(lambda: statements.abandoned(limit, self._clock()))
+
+    async def listed(self, sought: Sought) -> Sequence[Stored]:
+        """Return the runs that are sought; steps are read a run at a time, between writes."""
+        found = await self._ask(lambda: statements.listed(sought, self._clock()))
+        return [await self._ask(partial(statements.with_steps, one)) for one in found]
+
+    async def put(self, brought: Stored, *, replaces: bool = False) -> Stored | None:
+        """Put a run here; return what is in its way."""
+        return await self._ask(lambda: statements.put(brought, self._clock(), replaces=replaces))
+
+    async def forget(self, names: Sequence[RunName]) -> int:
+        """Forget these runs."""
+        return await self._ask(lambda: statements.forget(names))
 
     async def purge(self, before_ms: int) -> int:
         """Forget what is old."""

@@ -11,7 +11,15 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from gateway.stores.journal.journal import Answer, Claim, Claimed, Hold, Write, claimable
+from gateway.stores.journal.journal import (
+    Answer,
+    Claim,
+    Claimed,
+    Hold,
+    Sought,
+    Write,
+    claimable,
+)
 from gateway.stores.journal.records import (
     RunName,
     RunRecord,
@@ -48,7 +56,7 @@ _WAITS: Final = (
 _LAST: Final = _FOUND + "owner = ? AND body = ? ORDER BY created_ms DESC LIMIT 1"
 _BEGIN: Final = (
     "INSERT INTO runs (owner, run, body, session, state, background, token, until_ms, created_ms,"
-    " written_ms, record, standing) VALUES (?, ?, ?, ?, 'executing', ?, 1, ?, ?, ?, ?, ?)"
+    " written_ms, record, standing) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT DO NOTHING RETURNING token"
 )
 _TAKE: Final = (
@@ -86,6 +94,13 @@ _PURGE_STEPS: Final = (
     "DELETE FROM steps WHERE EXISTS (SELECT 1 FROM runs WHERE runs.owner = steps.owner"
     f" AND runs.run = steps.run AND {_OLD})"
 )
+_OVER: Final = (
+    "UPDATE runs SET body = ?, session = ?, state = ?, background = ?, token = token + 1,"
+    " until_ms = 0, created_ms = ?, written_ms = ?, record = ?, standing = ?"
+    " WHERE owner = ? AND run = ? AND until_ms <= ? RETURNING token"
+)
+_FORGET_STEPS: Final = "DELETE FROM steps WHERE owner = ? AND run = ?"
+_FORGET: Final = "DELETE FROM runs WHERE owner = ? AND run = ? RETURNING 1"
 _PURGE: Final = f"DELETE FROM runs WHERE {_OLD} RETURNING 1"
 
 
@@ -101,17 +116,20 @@ def claim(wish: Claim, now: int) -> Operation[Answer]:
     if found:
         return (yield from _take(wish, now, found[0]))
     record = wish.record
-    begun = yield Statement(_BEGIN, _first_row(record, now, wish.lease_ms))
+    fresh = Stored(record, Standing(), record.created_ms, wish.lease_ms)
+    begun = yield Statement(_BEGIN, _first_row(fresh, now))
     if begun:
-        return Claimed(Hold(name, 1), Stored(record, Standing(), 1, wish.lease_ms), is_new=True)
+        return Claimed(Hold(name, fresh.token), fresh, is_new=True)
     (row,) = yield Statement(_NAMED, name)  # another was quicker
     return (yield from _take(wish, now, row))
 
 
-def _first_row(record: RunRecord, now: int, lease_ms: int) -> tuple[Any, ...]:
-    shown = int(record.background)
-    own = (*record.name, record.body, record.session, shown, now + lease_ms)
-    return (*own, record.created_ms, now, written(record), written(Standing()))
+def _first_row(found: Stored, now: int) -> tuple[Any, ...]:
+    record, standing = found.record, found.standing
+    until_ms = now + found.lease_ms if found.lease_ms else 0
+    own = (*record.name, record.matched, record.session, standing.state, int(record.background))
+    held = (found.token, until_ms, record.created_ms, now)
+    return (*own, *held, written(record), written(standing))
 
 
 def _take(wish: Claim, now: int, row: Any) -> Operation[Answer]:
@@ -145,7 +163,7 @@ def write(change: Write, now: int) -> Operation[bool]:
         if not (yield Statement(_STEP, (step.path, written(step), *hold))):
             return False
     if (record := change.record) is not None:
-        values = (record.body, int(record.background), written(record), *hold)
+        values = (record.matched, int(record.background), written(record), *hold)
         yield Statement(_REPLACE, values)
     if change.ends:
         yield Statement(_END, hold)
@@ -175,6 +193,56 @@ def abandoned(limit: int, now: int) -> Operation[Sequence[RunRecord]]:
     """Return runs of the background that nobody is at work on."""
     rows = yield Statement(_ABANDONED, (now, limit))
     return [run_read(record) for (record,) in rows]
+
+
+def listed(sought: Sought, now: int) -> Operation[Sequence[Stored]]:
+    """Return the runs that are sought, without their steps."""
+    terms = [
+        term
+        for term, is_asked in (
+            ("owner = ?", sought.owner is not None),
+            ("session = ?", sought.session is not None),
+            ("session IS NOT NULL", sought.grouped),
+        )
+        if is_asked
+    ]
+    given = tuple(one for one in (sought.owner, sought.session) if one is not None)
+    order = " ORDER BY created_ms DESC LIMIT ?"
+    which = (" AND ".join(terms) or "1 = 1") + order
+    rows = yield Statement(_FOUND + which, (*given, sought.limit))
+    return [_stored(row, now) for row in rows]
+
+
+def with_steps(found: Stored) -> Operation[Stored]:
+    """Return a run with its steps."""
+    rows = yield Statement(_STEPS, found.record.name)
+    return _with(found, rows)
+
+
+def put(brought: Stored, now: int, *, replaces: bool) -> Operation[Stored | None]:
+    """Put a run here; return what is in its way."""
+    record = brought.record
+    fresh = replace(brought, token=record.created_ms, lease_ms=0)
+    taken = yield Statement(_BEGIN, _first_row(fresh, now))
+    if not taken and replaces:
+        owner, run, body, session, state, background, *rest = _first_row(fresh, now)
+        values = (body, session, state, background, *rest[2:], owner, run, now)
+        taken = yield Statement(_OVER, values)
+    if not taken:
+        return (yield from find(record.name, now))
+    yield Statement(_FORGET_STEPS, record.name)
+    for step in brought.steps:
+        yield Statement(_STEP, (step.path, written(step), *record.name, taken[0][0]))
+    return None
+
+
+def forget(names: Sequence[RunName]) -> Operation[int]:
+    """Forget these runs."""
+    gone = 0
+    for name in names:
+        yield Statement(_FORGET_STEPS, name)
+        gone += len((yield Statement(_FORGET, name)))
+    return gone
 
 
 def purge(before_ms: int, now: int) -> Operation[int]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from gateway.stores.journal.journal import Claimed, Hold, Journal, StaleToken, Write
+from gateway.stores.journal.journal import Claimed, Journal, StaleToken, Write
 from gateway.stores.journal.records import RunName, Sent, Standing, Stored
 from tests.contract.journal.desk import LEASE_MS, Clock, claim, claimed, run, step
 
@@ -31,7 +31,7 @@ FULL = step(
 async def test_a_run_that_is_new_begins_with_its_first_claim(journal: Journal) -> None:
     answer = await claimed(journal, run())
     assert answer.is_new
-    assert answer.hold == Hold(RunName("key", "run"), 1)
+    assert answer.hold.name == RunName("key", "run")
     assert answer.stored.steps == ()
 
 

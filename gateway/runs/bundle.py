@@ -1,0 +1,201 @@
+"""A run as a document that another gateway reads: with a hash over all of it. Pure.
+
+The document has all that a run is, its dice too, so that it goes on elsewhere as it would have
+here. It is to be kept as the answers in it are. The hash tells of accidents, not of who wrote it:
+what is brought in belongs to whoever brings it, and is carried out by what their own key allows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from gateway.policy.asked import fault_of
+from gateway.policy.wishes import PREFIX
+from gateway.runs.events import unpacked
+from gateway.runs.forking import Name
+from gateway.stores.journal.records import (
+    RunName,
+    RunRecord,
+    Sent,
+    Standing,
+    StepRecord,
+    Stored,
+    written,
+)
+from techniques.core.errors import RequestRejected
+from techniques.core.events import Relayed
+from techniques.core.json import Json, JsonObject
+
+RUN: Final = "rel-run/1"
+CHECKPOINT: Final = "agentpause-checkpoint/1"
+_SORTED: Final = orjson.OPT_SORT_KEYS
+_FORWARDED: Final = ("anthropic-beta", "anthropic-version")
+_ADAPTERS: Final[dict[Any, TypeAdapter[Any]]] = {}
+_LATEST_MS: Final = 10**13
+T = TypeVar("T")
+
+
+def bad(message: str, param: str) -> RequestRejected:
+    """Return what is told of what is no run that can be read."""
+    return RequestRejected(message, code="invalid_bundle", param=param)
+
+
+def bundle(stored: Stored, now_ms: int) -> JsonObject:
+    """Return the document of a run, as it stands at *now_ms* of the epoch."""
+    run = orjson.loads(written(stored.record))
+    body = {
+        "format": RUN,
+        "exported_at": datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(),
+        "run": {**run, "standing": orjson.loads(written(stored.standing))},
+        "steps": [orjson.loads(written(step)) for step in stored.steps],
+        "config_hash": stored.record.plan,
+    }
+    return {**body, "sha256": _hash(body)}
+
+
+def brought(body: Mapping[str, Json], owner: str) -> Stored:
+    """Return the run that ``bundle`` wrote, as one of the key *owner* that waits to go on.
+
+    Raises:
+        RequestRejected: It has another form, or has changed since it was written.
+    """
+    if body.get("sha256") != _hash({name: body[name] for name in body if name != "sha256"}):
+        raise bad("The bundle is not as it was exported: sha256 does not match.", param="sha256")
+    run = body.get("run")
+    if not isinstance(run, dict) or not isinstance(body.get("steps"), list):
+        raise bad("A bundle has a run and its steps.", param="run")
+    record = _read(RunRecord, run, "run")
+    standing = _read(Standing, run.get("standing"), "run.standing")
+    steps = tuple(
+        _read(StepRecord, step, f"steps.{place}") for place, step in enumerate(body["steps"])
+    )
+    _check(record, body, standing, steps)
+    name = RunName(owner, record.name.run)
+    record = replace(
+        record,
+        name=name,
+        origin=None if record.keyed == name else record.keyed,
+        sent=record.sent and _plain(record.sent),
+        background=False,  # there may be one at work on it where it comes from
+    )
+    if standing.state == "executing":
+        standing = replace(standing, state="interrupted", reason="imported")
+    return Stored(record, standing, 0, 0, steps)
+
+
+def _check(
+    record: RunRecord, body: Mapping[str, Json], standing: Standing, steps: tuple[StepRecord, ...]
+) -> None:
+    _read(Name, record.name.run, "run.name")
+    if record.session is not None:
+        _read(Name, record.session, "run.session")
+    if not 0 <= record.created_ms < _LATEST_MS:
+        raise bad("run.created_ms is no instant.", param="run.created_ms")
+    if "\0" in "".join((record.body, *(step.path for step in steps))):
+        raise bad("There is a NUL in a name.", param="steps")
+    if body.get("config_hash") != record.plan:
+        raise bad("config_hash is not that of the run.", param="config_hash")
+    if len({step.path for step in steps}) != len(steps):
+        raise bad("Two steps have one path.", param="steps")
+    _size(record, standing, *steps)
+    _events(standing.answer, "run.standing.answer")
+    for place, step in enumerate(steps):
+        _events(step.events, f"steps.{place}.events")
+
+
+def _size(*kept: RunRecord | Standing | StepRecord) -> None:
+    """Check that all can be written down again."""
+    try:
+        for one in kept:
+            written(one)
+    except TypeError:
+        raise bad("There is a number that is too large.", param="steps") from None
+
+
+def _events(kept: str | None, at: str) -> None:
+    """Check that *kept* are events, each as it is to be."""
+    try:
+        for event in unpacked(kept or "[]"):
+            _form(event)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        raise bad(f"{at} are no events of an answer.", param=at) from None
+
+
+def _form(event: Any) -> None:
+    named = event._fields if isinstance(event, Relayed) else [one.name for one in fields(event)]
+    values = {name: getattr(event, name) for name in named}
+    _adapter(type(event)).validate_python(values)
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """Return what reads *kind*; to make one takes a while."""
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+def _plain(sent: Sent) -> Sent:
+    """Return *sent* with those of its headers that a request is kept with."""
+    kept = {n: v for n, v in sent.headers.items() if n in _FORWARDED or n.startswith(PREFIX)}
+    kept.pop(f"{PREFIX}run", None)
+    return replace(sent, headers=kept)
+
+
+class _State(BaseModel):
+    """The state of a session of agentpause."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    session_id: Name
+    step: int = Field(ge=0)
+    messages: list[dict[str, Any]] = Field(min_length=1)
+    idempotency_keys: list[str] = []
+    total_tokens_used: int = Field(0, ge=0)
+    extra: dict[str, Any] = {}
+    estimator: dict[str, Any] | None = None
+
+
+class _Checkpoint(BaseModel):
+    format: Literal["agentpause-checkpoint/1"]
+    exported_at: Any = None
+    state: _State
+
+
+def checkpoint(body: Mapping[str, Json], model: str | None) -> tuple[str, Sent, JsonObject]:
+    """Return the session, the request and the rest that a checkpoint of agentpause has.
+
+    The request is that of its next step: its messages, asked of *model*, else of the model that the
+    checkpoint names in ``extra``.
+
+    Raises:
+        RequestRejected: It has another form, or nobody says which model is to be asked.
+    """
+    state = _read(_Checkpoint, body, "").state
+    model = model or state.extra.get("model")
+    if not isinstance(model, str):
+        raise bad("Say which model is to go on with it: ?model=NAME", param="model")
+    raw = orjson.dumps({"model": model, "messages": state.messages}).decode()
+    rest = state.model_dump(exclude={"messages", "session_id"}, exclude_none=True)
+    sent = Sent("openai_chat", raw, {f"{PREFIX}session": state.session_id})
+    return state.session_id, sent, rest
+
+
+def _read(kind: type[T], value: Json, at: str) -> T:
+    try:
+        found: T = _adapter(kind).validate_python(value)
+    except ValidationError as error:
+        fault = fault_of(error)
+        param = ".".join(part for part in (at, fault.param) if part)
+        raise bad(f"{at}.{fault}"[:500].lstrip("."), param=param) from None
+    return found
+
+
+def _hash(body: Mapping[str, Json]) -> str:
+    return hashlib.sha256(orjson.dumps(body, option=_SORTED)).hexdigest()

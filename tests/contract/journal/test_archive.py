@@ -1,0 +1,186 @@
+"""What every journal does with whole runs: lists them, takes them in, forgets them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import anyio
+import pytest
+from redis.asyncio import Redis
+
+from gateway.stores.journal.journal import Claimed, Journal, Sought, StaleToken, Write
+from gateway.stores.journal.names import text
+from gateway.stores.journal.records import RunName, RunRecord, Standing, Stored
+from gateway.stores.journal.redis import RedisJournal
+from tests.contract.journal.desk import LEASE_MS, Clock, claim, claimed, run, step
+from tests.services.valkey import Valkey
+
+pytestmark = pytest.mark.anyio
+DONE = step(state="completed", seq=1, events="[]", of=("key", "parent"))
+
+
+def put(record: RunRecord, *paths: str) -> Stored:
+    """Return a run to put in."""
+    steps = tuple(replace(DONE, path=path) for path in paths or (DONE.path,))
+    return Stored(record, Standing("interrupted", reason="forked"), 0, 0, steps)
+
+
+async def test_runs_are_listed_the_latest_first_with_their_steps(journal: Journal) -> None:
+    for place, (name, owner, session) in enumerate(
+        [("a", "key", None), ("b", "key", "s"), ("c", "other", "s"), ("d", "key", "s 2")]
+    ):
+        record = replace(run(name, owner, session=session), created_ms=1_000_000 + place)
+        hold = (await claimed(journal, record)).hold
+        await journal.write(Write(hold, (DONE,), Standing("completed"), ends=True))
+
+    async def names(sought: Sought) -> str:
+        found = await journal.listed(sought)
+        assert all(list(one.steps) == [DONE] for one in found)
+        return "".join(one.record.name.run for one in found)
+
+    assert await names(Sought("key")) == "dba"
+    assert await names(Sought(None)) == "dcba"
+    assert await names(Sought("key", "s")) == "b"
+    assert await names(Sought("key", grouped=True)) == "db"
+    assert await names(Sought("key", limit=1)) == "d"
+    assert await names(Sought("nobody")) == ""
+
+
+async def test_a_run_that_is_put_in_is_found_as_it_was_and_can_be_claimed(
+    journal: Journal,
+) -> None:
+    record = run(origin=RunName("elsewhere", "run"), checkpoint={"step": 3, "extra": {"a": [1]}})
+    brought = put(record, "one", "two")
+    assert await journal.put(brought) is None
+    found = await journal.find(record.name)
+    assert found is not None
+    assert (found.record, found.standing, found.lease_ms) == (record, brought.standing, 0)
+    assert sorted(found.steps, key=lambda one: one.path) == list(brought.steps)
+    assert len((await claimed(journal, record)).stored.steps) == 2
+
+
+async def test_a57_what_is_there_is_not_replaced_unless_that_is_said(journal: Journal) -> None:
+    assert await journal.put(put(run(body="old"), "old")) is None
+    there = await journal.put(put(run(body="new"), "new"))
+    assert there is not None
+    assert (there.record.body, [one.path for one in there.steps]) == ("old", ["old"])
+    assert await journal.put(put(run(body="new"), "new"), replaces=True) is None
+    found = await journal.find(RunName("key", "run"))
+    assert found is not None
+    assert (found.record.body, [one.path for one in found.steps]) == ("new", ["new"])
+
+
+async def test_a_run_that_somebody_is_at_work_on_is_not_replaced(
+    journal: Journal, clock: Clock
+) -> None:
+    hold = (await claimed(journal, run())).hold
+    assert await journal.put(put(run()), replaces=True) is not None
+    clock.now += LEASE_MS
+    assert await journal.put(put(run()), replaces=True) is None
+    with pytest.raises(StaleToken):
+        await journal.write(Write(hold, (step("late"),)))
+
+
+async def test_of_many_that_put_a_run_in_at_once_one_does(journal: Journal) -> None:
+    answers = []
+
+    async def bring(number: int) -> None:
+        answers.append(await journal.put(put(run(), f"step{number}")))
+
+    async with anyio.create_task_group() as group:
+        for number in range(20):
+            group.start_soon(bring, number)
+    assert answers.count(None) == 1
+    found = await journal.find(RunName("key", "run"))
+    assert found is not None
+    assert len(found.steps) == 1
+
+
+async def test_a57_a_fork_is_not_found_by_the_body_of_its_parent(journal: Journal) -> None:
+    fork = run("fork", parent="run")
+    assert await journal.put(put(fork)) is None
+    new = await claimed(journal, run("asked"), "any")
+    assert new.is_new
+    again = await claimed(journal, fork)
+    assert not again.is_new
+    await journal.write(Write(again.hold, record=fork, standing=Standing("suspended"), ends=True))
+    assert (await claimed(journal, run("asked too"), "waiting")).is_new
+
+
+async def test_runs_that_are_forgotten_are_gone_with_their_steps(journal: Journal) -> None:
+    for name in ("one", "two", "three"):
+        hold = (await claimed(journal, run(name))).hold
+        await journal.write(Write(hold, (DONE,), Standing("suspended"), ends=True))
+    names = [RunName("key", name) for name in ("one", "two", "none")]
+    assert await journal.forget(names) == 2
+    assert [one.record.name.run for one in await journal.listed(Sought("key"))] == ["three"]
+    assert list((await claimed(journal, run("one"))).stored.steps) == []
+
+
+async def test_who_is_at_work_on_a_run_that_was_forgotten_writes_to_none_of_its_name(
+    journal: Journal,
+) -> None:
+    old = await claimed(journal, run())
+    await journal.erase("key")
+    late = replace(run(), created_ms=1_000_500)
+    new = await journal.claim(claim(late))
+    assert isinstance(new, Claimed)
+    assert new.is_new
+    with pytest.raises(StaleToken):
+        await journal.write(Write(old.hold, (step("late"),)))
+    assert list(await journal.renew([old.hold], LEASE_MS)) == [old.hold]
+    await journal.write(Write(new.hold, (step(),)))
+
+
+async def test_what_is_forgotten_or_old_is_in_no_list(journal: Journal, clock: Clock) -> None:
+    await journal.put(put(run("old", session="s")))
+    clock.now += 100_000
+    await journal.put(put(run("young", session="s")))
+    if type(journal).__name__ == "RedisJournal":
+        await journal.forget([RunName("key", "old")])  # there it goes by itself: see below
+    else:
+        assert await journal.purge(clock.now - 50_000) == 1
+    for sought in (Sought("key"), Sought(None), Sought("key", "s")):
+        assert [one.record.name.run for one in await journal.listed(sought)] == ["young"]
+    assert list((await claimed(journal, run("old"))).stored.steps) == []
+
+
+@pytest.fixture
+async def client(valkey: Valkey) -> AsyncIterator[Redis]:
+    """Return a client of an empty server."""
+    opened = Redis.from_url(valkey.url)
+    await opened.flushall()
+    yield opened
+    await opened.aclose()
+
+
+PREFIX = "a[b]*?"  # which stands for itself
+
+
+async def test_redis_keeps_nothing_beyond_the_retention(client: Redis) -> None:
+    journal = RedisJournal(client, PREFIX, keep_s=0.05)
+    for number in range(60):
+        hold = (await claimed(journal, run(f"r{number}", background=True))).hold
+        await journal.write(Write(hold, (DONE,), Standing("completed"), ends=True))
+        await anyio.sleep(0.005)
+    assert await client.scard(f"{PREFIX}:runs:owner:key") < 50, "names of the dead pile up"
+    with anyio.fail_after(5):
+        while await client.keys():  # noqa: ASYNC110 - the server tells nobody
+            await anyio.sleep(0.01)
+
+
+async def test_redis_keeps_nothing_of_who_is_erased_though_nothing_leads_to_it(
+    client: Redis,
+) -> None:
+    journal = RedisJournal(client, PREFIX)
+    for owner in ("key", "key 2"):
+        await journal.put(put(run("one", owner, background=True)))
+        await claimed(journal, run("two", owner, session="s"))
+    await client.delete(f"{PREFIX}:runs:owner:key")  # as when one died before it had noted it
+    assert await journal.erase("key") == 2
+    left = {text(key) for key in await client.keys()}
+    background = f"{PREFIX}:runs:background"
+    assert len(left) == 5
+    assert all("key%202" in key for key in left - {background}), left
+    assert await client.smembers(background) == {b"key%202 one"}
