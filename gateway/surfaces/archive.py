@@ -34,7 +34,7 @@ from techniques.core.json import JsonObject
 
 _USUAL: Final = 20
 _MOST: Final = 1000
-_WHICH: Final = "Say which: ?session=NAME, or ?all=1 for all runs of this key."
+_WHICH: Final = "Runs are erased by ?session=NAME, or without that all of this key."
 
 
 def archive_routes(front: Front, admin_token: str | None) -> list[Route]:
@@ -118,21 +118,21 @@ class ArchiveEndpoints:
     async def erase(self, request: Request, caller: Caller) -> Response:
         """Erase the runs of a session, or all of a key."""
         session, owner = request.query_params.get("session"), caller.name or ""
-        if session:
+        if request.query_params.keys() - {"session"}:
+            raise RequestRejected(_WHICH, param="session")
+        if session is not None:
             gone = 0
             while found := await self.archive.listed(Sought(owner, session, limit=_MOST)):
                 gone += await self.archive.forget(found)
-        elif request.query_params.get("all") in ("1", "true"):
-            gone = await self.archive.erase(owner)
         else:
-            raise RequestRejected(_WHICH, param="session")
-        return _answer({"object": "runs.erased", "erased": gone})
+            gone = await self.archive.erase(owner)
+        return _answer({"erased": gone})
 
     async def erase_one(self, request: Request, caller: Caller) -> Response:
         """Erase one run."""
         stored = await own_run(self.behind.runs, caller, request.path_params["name"])
         gone = await self.archive.forget([stored])
-        return _answer({"object": "runs.erased", "erased": gone})
+        return _answer({"erased": gone})
 
     async def erase_key(self, request: Request) -> Response:
         """Erase all runs of any key, also of one that is revoked."""

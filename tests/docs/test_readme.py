@@ -27,6 +27,7 @@ DOCUMENTS = (
     "docs/operations.md",
     "docs/forecast.md",
     "docs/attention.md",
+    "docs/runs.md",
 )
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 COMMANDS = [
@@ -125,6 +126,7 @@ def test_every_command_in_the_table_exists() -> None:
         ["team", "create"],
         ["budget", "list"],
         ["approvals", "list"],
+        ["runs", "list"],
         ["techniques"],
         ["demo"],
         ["forecast"],

@@ -22,7 +22,7 @@ from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import read
 from gateway.runs.book import RunBook
 from gateway.runs.wanted import Begun, RunPolicy
-from gateway.stores.journal.journal import Answer, Claim, Hold, Journal, Write
+from gateway.stores.journal.journal import Answer, Claim, Hold, Journal, Sought, Write
 from gateway.stores.journal.memory import MemoryJournal
 from gateway.stores.journal.records import RunName, RunRecord, Stored
 from gateway.surfaces.kept import wanted
@@ -91,6 +91,15 @@ class Mortal:
 
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         return await self._living(self.journal.abandoned, limit)
+
+    async def listed(self, sought: Sought) -> Sequence[Stored]:
+        return await self._living(self.journal.listed, sought)
+
+    async def put(self, brought: Stored, *, replaces: bool = False) -> Stored | None:
+        return await self._living(partial(self.journal.put, replaces=replaces), brought)
+
+    async def forget(self, names: Sequence[RunName]) -> int:
+        return await self._living(self.journal.forget, names)
 
     async def purge(self, before_ms: int) -> int:
         return await self._living(self.journal.purge, before_ms)
