@@ -230,9 +230,19 @@ def test_options_of_a_fork_are_those_that_it_is_given(place: Place, run: str) ->
     fork, asked = place.goes_on(reply.json["id"])
     assert fork["state"] == "completed"
     assert len(asked) == 2, "three of the five are there"
-    capped = place.fork(run, from_step=1, overrides={"wishes": {"max-calls": 1}})
+    fewer = place.fork(run, overrides={"params": {**DRAWS["params"], "num_samples": 2}})  # type: ignore[dict-item]
+    fork, asked = place.goes_on(fewer.json["id"])
+    assert (fork["state"], len(asked)) == ("completed", 0), "a step that is not asked for is left"
+
+
+def test_what_a_fork_shares_does_not_count_for_its_budget(place: Place, run: str) -> None:
+    place.draws(run)
+    five = {**DRAWS["params"], "num_samples": 5}  # type: ignore[dict-item]
+    wishes = {"max-calls": 4}
+    capped = place.fork(run, overrides={"params": five, "wishes": wishes})
     fork, asked = place.goes_on(capped.json["id"])
-    assert len(asked) == 1, "its budget is its own"
+    assert fork["state"] == "completed"
+    assert len(asked) == 2, "with the three that it shares it has made more than four"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -428,17 +438,23 @@ def test_runs_are_erased_one_by_one_by_session_and_all(place: Place, run: str) -
 
 
 def test_what_is_at_work_when_it_is_erased_leaves_nothing(place: Place, run: str) -> None:
-    place.upstream.chooses(lambda asked: answer(asked).later(1.0))
+    place.send("/v1/runs", method="DELETE")
+    before = len(place.upstream.asked)
+    place.upstream.chooses(lambda asked: answer(asked).later(9))
     try:
         at_work = place.send(CHAT, _body(), **{"x-lockgate-run": run, "prefer": "respond-async"})
         assert at_work.status == 202
+        ends = time.monotonic() + 10
+        while len(place.upstream.asked) == before:
+            assert time.monotonic() < ends
+            time.sleep(0.01)
         assert place.send("/v1/runs", method="DELETE").json["erased"] == 1
-        time.sleep(1.5)
         assert place.get(at(run)).status == 404
         assert place.get("/v1/runs").json["data"] == []
     finally:
         place.upstream.chooses(answer)
-    assert place.draws(run).status == 200
+    assert place.draws(run).status == 200, "its name is free at once"
+    assert [step["attempts"] for step in place.get(at(run)).json["steps"]] == [1] * 3
 
 
 def _body() -> Json:
