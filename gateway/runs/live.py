@@ -284,8 +284,9 @@ class LiveRun:
 
     async def _write(self, step: StepRecord, *, quietly: bool = False) -> None:
         step.at_ms = self._clock()
+        counted = self.standing if self.standing.resumes else None  # a kill must not uncount it
         try:
-            await self._journal.write(Write(self.hold, (step,)))
+            await self._journal.write(Write(self.hold, (step,), counted))
         except StaleToken:
             if not quietly:
                 self._flying.discard(step.path)

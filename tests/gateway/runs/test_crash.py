@@ -78,6 +78,22 @@ async def test_a60_after_a_kill_after_dispatch_the_call_is_made_again_and_its_wa
         assert any(isinstance(f, Warned) and f.code == "step_ambiguous" for f in world.facts)
 
 
+async def test_what_a_killed_replica_had_counted_of_a_run_stays_counted() -> None:
+    world = World()
+    async with world.replica() as first, world.replica() as second, world.replica() as third:
+        assert await first.dies(1, "self_consistency", after=True)
+        await anyio.sleep(LEASE_S)
+        assert await second.dies(2, "self_consistency", after=True)
+        await anyio.sleep(LEASE_S)
+        between = (await world.stored()).standing
+        assert between.ambiguous >= 1
+        assert between.waste > 0
+        await third.ask("self_consistency")
+        standing = (await world.stored()).standing
+        assert standing.resumes == 2
+        assert standing.ambiguous > between.ambiguous
+
+
 @pytest.mark.parametrize(("policy", "state"), [("ask", "interrupted"), ("fail", "failed")])
 async def test_a60_a_doubtful_call_is_not_made_again_where_the_policy_says_so(
     policy: str, state: str
