@@ -8,6 +8,7 @@ DEV := .venv/.lockgate-dev
 CONFIG ?=
 QUALITY ?=
 PACING ?=
+RUNS ?=
 BENCH := $(if $(LITELLM_PYTHON),--litellm-python $(LITELLM_PYTHON))
 export PYTHON
 
@@ -19,6 +20,7 @@ help:
 	@echo "make bench-quality      replay recorded answers of real models (QUALITY=--quick for a few minutes)"
 	@echo "make bench-pacing       many agents on one account, with pacing and without (PACING=--quick)"
 	@echo "make bench-budgets      many requests at once against one budget, and a replica killed"
+	@echo "make bench-runs         runs while replicas are killed, and how soon killed work goes on (RUNS=--quick)"
 	@echo "make format docs lock   rewrite the formatting, the generated tables, the lock files"
 
 run: $(RUN)
@@ -52,6 +54,9 @@ bench-pacing: $(DEV)
 bench-budgets: $(DEV)
 	$(PYTHON_HERE) -m bench.budgets $(BUDGETS)
 
+bench-runs bench-chaos: $(DEV)
+	$(PYTHON_HERE) -m bench.runs $(RUNS)
+
 format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -74,4 +79,4 @@ $(DEV): requirements-dev.lock pyproject.toml .ci/environment
 	@.ci/environment requirements-dev.lock
 	@touch $@ $(RUN)
 
-.PHONY: help run test check bench bench-quick bench-quality bench-pacing bench-budgets format docs lock
+.PHONY: help run test check bench bench-quick bench-quality bench-pacing bench-budgets bench-runs bench-chaos format docs lock

@@ -96,11 +96,16 @@ def start_store(place: Place) -> Server:
 
 
 def start_gateways(
-    accounts: Mapping[str, Terms], keys: Sequence[str], wired: Wired, place: Place
+    accounts: Mapping[str, Terms],
+    keys: Sequence[str],
+    wired: Wired,
+    place: Place,
+    *,
+    count: int = REPLICAS,
 ) -> list[Server]:
-    """Start the replicas and wait until each takes calls."""
+    """Start *count* replicas and wait until each takes calls."""
     replicas = []
-    for number in range(REPLICAS):
+    for number in range(count):
         port = free_port()
         file = place[0] / f"gateway-{number}.yaml"
         file.write_bytes(orjson.dumps(configuration(port, accounts, keys, wired)))
