@@ -31,7 +31,7 @@ class Size:
     replicas: int
     database: Kind
     kills: int
-    every_s: float = 4.0
+    every_s: float = 2.0
     patience_s: float = _REAPED_S
 
 
@@ -105,7 +105,10 @@ _LINES: Final[tuple[tuple[str, Callable[[Verdict], str]], ...]] = (
     ("calls paid; undisturbed", lambda v: f"{v.paid}; {v.asked}"),
     ("settled steps; of them paid twice", lambda v: f"{v.steps}; {v.twice}"),
     ("calls made when every run was asked for once more", lambda v: f"{v.again}"),
-    ("paid calls whose answer was lost with a replica", lambda v: f"{v.lost}"),
+    (
+        "paid calls whose answer was lost, with a replica or a client that left",
+        lambda v: f"{v.lost}",
+    ),
     ("steps found ambiguous", lambda v: f"{v.ambiguous}"),
     ("rows; of them estimated, their end unseen", lambda v: f"{v.rows}; {v.guessed}"),
     ("paid calls without a row of their own usage", lambda v: f"{v.off_books}"),

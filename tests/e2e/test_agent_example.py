@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -31,6 +32,10 @@ CALL_S = 0.2
 def _sum(asked: Asked) -> Answer:
     first, second = ADDED.findall(asked.body["messages"][-1]["content"])[-1]
     return completion(f"That makes {int(first) + int(second)}.").later(CALL_S)
+
+
+def _asked(upstream: ScriptedUpstream, times: int) -> bool:
+    return len(upstream.asked) >= times
 
 
 def _changes(port: int, folder: Path) -> dict[str, Json]:
@@ -67,9 +72,9 @@ def test_the_agent_of_the_examples_ends_and_pays_for_each_step_once(
         port = free_port()
         with Gateway(tmp_path, settings(upstream.port, 9, _changes(port, tmp_path))) as gateway:
             for killed in ("agent", "gateway", "agent"):
-                so_far = len(upstream.asked)
+                enough = len(upstream.asked) + 2
                 with _agent(port) as agent:
-                    within(30, lambda least=so_far + 2: len(upstream.asked) >= least)
+                    within(30, partial(_asked, upstream, enough))
                     time.sleep(dice.uniform(0, 2 * CALL_S))
                     if killed == "agent":
                         agent.kill()
