@@ -148,8 +148,9 @@ def recovery_table(found: Sequence[Recovered]) -> str:
         ]
         lines.append(f"| {' | '.join(cells)} |")
     lines.append(
-        f"\nA call takes {CALL_S} s. Seconds are those until the work is at the call that was"
-        " killed, which alone was paid again: nobody knows what came of it. Before that the dead"
-        f" replica's lease has to end, {LEASE_S:g} s here and 15 s if nothing else is said."
+        f"\nA call takes {CALL_S} s. Seconds are those until the work is where it was when it was"
+        " killed. The calls under way then are paid again: nobody knows what came of them. Before"
+        f" that the dead replica's lease has to end, {LEASE_S:g} s here and 15 s if nothing else is"
+        " said."
     )
     return "\n".join(lines)
