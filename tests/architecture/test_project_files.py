@@ -80,3 +80,13 @@ def test_everything_locked_has_one_version_its_hashes_and_no_address(name: str) 
 
 def test_development_uses_the_versions_that_run() -> None:
     assert set(_locked("requirements.lock")) <= set(_locked("requirements-dev.lock"))
+
+
+def test_what_is_not_python_in_a_package_is_installed_with_it() -> None:
+    packed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    expected = {
+        ".".join(path.relative_to(ROOT).parent.parts)
+        for package in ("gateway", "router_service", "techniques", "pricing")
+        for path in (ROOT / package).rglob("*.lua")
+    }
+    assert {name for name, kinds in packed["package-data"].items() if "*.lua" in kinds} == expected
