@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import fcntl
 import os
 import shutil
 import signal
@@ -39,7 +40,10 @@ def build() -> None:
             "install gcc or clang and run it again."
         )
     command = ["make", "-s", "-C", str(HERE)]
-    if subprocess.run(command, check=False).returncode:
+    with (HERE / "Makefile").open() as one:  # at a time: who comes second finds them made
+        fcntl.flock(one, fcntl.LOCK_EX)
+        made = subprocess.run(command, check=False)
+    if made.returncode:
         raise CannotMeasure("bench/*.c did not compile: Linux with glibc 2.35 or newer is needed.")
 
 

@@ -13,9 +13,7 @@ from pricing.usage import Usage
 from techniques.core.events import Warned
 
 CostSource = Literal["operator", "local_power", "unknown"]
-"""Where a price came from, the best first: the operator's configuration, what power and a machine
-cost, or nowhere."""
-
+"""Where a price came from, the best first: the operator, what power and a machine cost, nowhere."""
 
 _SOURCES: Final[tuple[CostSource, ...]] = get_args(CostSource)
 
