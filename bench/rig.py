@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import http.client
 import fcntl
+import http.client
 import os
 import shutil
 import signal
