@@ -21,6 +21,9 @@ from techniques.core.json import Json
 PREFIX: Final = "x-lockgate-"
 _BODY: Final = "reliability."
 _IDEMPOTENCY: Final = "idempotency-key"
+LONGEST_RUN: Final = 256
+"""Characters of a run's name."""
+_BELOW_RUNS: Final = ("/events", "/resume", "/cancel", "/fork", "/export")
 _OTHER_NAMES: Final = {f"{PREFIX}session-id": f"{PREFIX}session"}
 _LONGEST_NAME: Final = 64  # characters of a name that is unknown are told
 _MOST_TEXTS: Final = 32
@@ -76,6 +79,23 @@ def _wrong(at: str, expected: str) -> NoReturn:
 def _word(at: str, value: Json) -> str:
     if not isinstance(value, str) or not value or len(value) > 256:
         _wrong(at, "a text of 1 to 256 characters")
+    return value
+
+
+def is_run_name(text: str) -> bool:
+    """Return whether a run may be called *text*: it has to fit a header, and an address of its own.
+
+    Below its address ``/events`` and others are something else.
+    """
+    if text == "import" or text.endswith(_BELOW_RUNS):
+        return False
+    return 0 < len(text) <= LONGEST_RUN and text.isprintable()
+
+
+def _run(at: str, value: Json) -> str:
+    if not isinstance(value, str) or not is_run_name(value):
+        below = ", ".join(_BELOW_RUNS)
+        _wrong(at, f"a name of 1 to 256 printable characters that does not end in {below}")
     return value
 
 
@@ -180,7 +200,7 @@ TABLE: Final[Mapping[str, Wish]] = {
     "fallbacks": Wish(_names, "models to try in order when the first is down"),
     "strict": Wish(_truth, "`1`: what would be lost in translation is an error"),
     "session": Wish(_word, "groups the calls of one task; also read from `x-lockgate-session-id`"),
-    "run": Wish(_word, "names this run; also read from `Idempotency-Key`"),
+    "run": Wish(_run, "names this run; also read from `Idempotency-Key`"),
     "tags": Wish(_word, "free words, kept with the request's record"),
     "expose": Wish(
         _choice("final", "trace", "optimistic"),
@@ -231,7 +251,7 @@ def read(headers: Mapping[str, str], body: Mapping[str, Json]) -> Wishes:
     for name, value in headers.items():
         if name.startswith(PREFIX):
             given[_OTHER_NAMES.get(name, name).removeprefix(PREFIX)] = name, value
-    if "run" not in given and (key := headers.get(_IDEMPOTENCY)):
+    if "run" not in given and (key := headers.get(_IDEMPOTENCY)) is not None:
         given["run"] = _IDEMPOTENCY, key
     if not given:
         return NOTHING

@@ -7,17 +7,22 @@ from dataclasses import replace
 from typing import Annotated, Any, Final
 
 import orjson
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from gateway.config.section import Section
-from gateway.policy.wishes import PREFIX
+from gateway.policy.wishes import PREFIX, is_run_name
 from gateway.stores.journal.records import RunName, RunRecord, Sent, StepRecord, Stored
 from techniques.core.errors import RequestRejected
 from techniques.core.json import Json
 
-LONGEST: Final = 256
-"""Characters of a run's name."""
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+def _checked(name: str) -> str:
+    if not is_run_name(name):
+        raise ValueError("no name of a run")
+    return name
+
+
+Name = Annotated[str, AfterValidator(_checked)]
 _WISHES: Final = "reliability"
 
 

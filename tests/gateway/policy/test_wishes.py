@@ -226,3 +226,22 @@ def test_any_value_is_read_or_refused_and_nothing_else(name: str, value: Json) -
 
 def test_a_pin_may_be_one_text_as_it_is() -> None:
     assert read({"x-lockgate-pin": "order 7, by May"}, {}).pin == ("order 7, by May",)
+
+
+@pytest.mark.parametrize("header", [f"{PREFIX}run", "idempotency-key"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "a\tb", "\x85\xa0", "x" * 257, "import"]
+    + [f"a/b/{word}" for word in ("events", "resume", "cancel", "fork", "export")],
+)
+def test_a_run_has_a_name_that_fits_a_header_and_an_address_of_its_own(
+    header: str, name: str
+) -> None:
+    with pytest.raises(RequestRejected) as caught:
+        read({header: name}, {})
+    assert (caught.value.code, caught.value.param) == ("invalid_wish", header)
+
+
+@pytest.mark.parametrize("name", ["a/b", "a_b", "été 1", "events", "x" * 256])
+def test_other_names_of_runs_are_kept_as_they_are(name: str) -> None:
+    assert read({"idempotency-key": name}, {}).run == name
