@@ -69,10 +69,9 @@ class App:
 
 
 def _others(parts: Parts) -> Starlette:
-    both = (CHAT, MESSAGES)
-    models = ModelsEndpoint(parts.catalogue, parts.front, both)
-    forecast = ForecastEndpoint(parts.forecaster, parts.front, both)
-    windows = WindowsEndpoint(parts.catalogue, parts.front, both, parts.admin_token)
+    models = ModelsEndpoint(parts.catalogue, parts.front, (CHAT, MESSAGES))
+    forecast = ForecastEndpoint(parts.forecaster, parts.front)
+    windows = WindowsEndpoint(parts.catalogue, parts.front, parts.admin_token)
     count = CountTokensEndpoint(parts.front, MESSAGES)
     metrics = operations.MetricsEndpoint(parts.spool, parts.collect, parts.metrics_token)
     ledger = LedgerEndpoint(parts.spool, parts.rows, parts.durable)

@@ -20,6 +20,7 @@ from gateway.policy.asked import fault_of
 from gateway.policy.wishes import PREFIX
 from gateway.runs.events import unpacked
 from gateway.runs.forking import Name
+from gateway.runs.identity import kept_headers
 from gateway.stores.journal.records import (
     RunName,
     RunRecord,
@@ -36,7 +37,6 @@ from techniques.core.json import Json, JsonObject
 RUN: Final = "rel-run/1"
 CHECKPOINT: Final = "agentpause-checkpoint/1"
 _SORTED: Final = orjson.OPT_SORT_KEYS
-_FORWARDED: Final = ("anthropic-beta", "anthropic-version")
 _ADAPTERS: Final[dict[Any, TypeAdapter[Any]]] = {}
 _LATEST_MS: Final = 10**13
 T = TypeVar("T")
@@ -143,9 +143,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 def _plain(sent: Sent) -> Sent:
     """Return *sent* with those of its headers that a request is kept with."""
-    kept = {n: v for n, v in sent.headers.items() if n in _FORWARDED or n.startswith(PREFIX)}
-    kept.pop(f"{PREFIX}run", None)
-    return replace(sent, headers=kept)
+    return replace(sent, headers=kept_headers(sent.headers))
 
 
 class _State(BaseModel):

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from gateway.policy.wishes import PREFIX
 from techniques.core.json import Json
 from techniques.core.request import Request
 
@@ -16,15 +17,23 @@ VERSION: Final = 1
 """Of what a step's key is made of: it changes with the prompts of techniques."""
 _TRACE: Final = frozenset({"stream", "stream_options", "metadata", "user", "store"})
 _OWN: Final = frozenset({"x-lockgate-run", "x-lockgate-max-wait-ms", "x-lockgate-on-limit"})
+_FORWARDED: Final = ("anthropic-beta", "anthropic-version")
 _SORTED: Final = orjson.OPT_SORT_KEYS
 
 
 def body_hash(path: str, raw: bytes, headers: Mapping[str, str]) -> str:
     """Return what tells whether a request is the same again: its body and its wishes."""
-    said = sorted(
-        (n, v) for n, v in headers.items() if n.startswith("x-lockgate-") and n not in _OWN
-    )
+    said = sorted((n, v) for n, v in headers.items() if n.startswith(PREFIX) and n not in _OWN)
     return hashlib.sha256(orjson.dumps([path, said]) + raw).hexdigest()
+
+
+def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return those of *headers* with which a request is carried out once more."""
+    return {
+        name: value
+        for name, value in headers.items()
+        if name in _FORWARDED or (name.startswith(PREFIX) and name != f"{PREFIX}run")
+    }
 
 
 def plan_hash(*of: Json) -> str:

@@ -18,8 +18,8 @@ from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.operations import refused
+from gateway.surfaces.spoken import CHAT, failed
 from gateway.wire.body import parse
-from gateway.wire.openai_chat import OpenAIChat
 from gateway.wire.respond import Gone
 from techniques.core.errors import GatewayError, RequestRejected, Unavailable
 from techniques.core.groups import task_group
@@ -32,7 +32,6 @@ LONGEST_MS: Final = 55_000
 """How long a request may be kept waiting for something to come: clients wait for a minute."""
 _MOST_BYTES: Final = 64 * 1024
 _LEFT: Final = 499
-_WORDS: Final = OpenAIChat()
 
 
 def asked_at(gate: Gate, serve: Endpoint) -> Endpoint:
@@ -56,9 +55,7 @@ def _refusal(error: Exception) -> Response:
         case Gone():
             return Response(status_code=_LEFT)
         case GatewayError():
-            failure = _WORDS.failure(error)
-            headers = dict(failure.headers)
-            return Response(failure.body, failure.status, headers, "application/json")
+            return failed(error, CHAT)
         case ValidationError():
             fault = fault_of(error)
             return refused(str(fault), 400, fault.param or None)

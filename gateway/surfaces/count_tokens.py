@@ -18,6 +18,7 @@ from gateway.surfaces.completion import Front, forwarded
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.outcome import code_of, outcome_of
+from gateway.surfaces.spoken import failed
 from gateway.upstream.providers.anthropic.count_tokens import count_tokens_call, read_count
 from gateway.wire.anthropic import count_tokens as counting
 from gateway.wire.body import parse
@@ -74,8 +75,7 @@ class CountTokensEndpoint:
         else:
             headers = {"x-lockgate-count-source": source}
             return Response(counting.encode_count(tokens), 200, headers, "application/json")
-        failure = self._dialect.failure(visit.error)
-        return Response(failure.body, failure.status, dict(failure.headers), "application/json")
+        return failed(visit.error, self._dialect)
 
     async def _let_in(self, visit: _Visit, request: Request) -> tuple[int, str]:
         self._front.gate.enter()

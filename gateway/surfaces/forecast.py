@@ -15,8 +15,8 @@ from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.operations import json_answer
+from gateway.surfaces.spoken import dialect_of, failed
 from gateway.wire.body import parse
-from gateway.wire.dialect import Dialect
 from techniques.core.errors import GatewayError
 from techniques.core.json import JsonObject
 
@@ -27,23 +27,18 @@ _MOST_BYTES: Final = 4 * 1024 * 1024
 class ForecastEndpoint:
     """Answers forecasts; a request with an ``anthropic-version`` header gets Anthropic's errors."""
 
-    def __init__(
-        self, forecaster: Forecaster, front: Front, dialects: tuple[Dialect, Dialect]
-    ) -> None:
+    def __init__(self, forecaster: Forecaster, front: Front) -> None:
         self._forecaster = forecaster
         self._front = front
-        self._openai, self._anthropic = dialects
 
     async def serve(self, request: Request) -> Response:
         """Serve one forecast."""
         headers = headers_of(request.scope)
-        dialect = self._anthropic if "anthropic-version" in headers else self._openai
+        dialect = dialect_of(headers)
         try:
             answer = json_answer(await self._let_in(request, headers))
         except GatewayError as error:
-            failure = dialect.failure(error)
-            told = dict(failure.headers)
-            answer = Response(failure.body, failure.status, told, "application/json")
+            answer = failed(error, dialect)
         answer.headers.update(name_headers(new_name(), dialect.name))
         return answer
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 from urllib.parse import quote
 
 from gateway.pipeline import Asked
 from gateway.planning.plan import Plan
 from gateway.policy.models import Model
-from gateway.runs.identity import body_hash, plan_hash
+from gateway.runs.identity import body_hash, kept_headers, plan_hash
 from gateway.runs.wanted import Wanted
 from gateway.stores.journal.records import Sent
 from techniques.core.json import Json
-
-_WISHES: Final = "x-lockgate-"
-_FORWARDED: Final = ("anthropic-beta", "anthropic-version")
 
 
 def is_kept(asked: Asked, plan: Plan, headers: Mapping[str, str]) -> bool:
@@ -64,12 +60,7 @@ def wanted(asked: Asked, plan: Plan, headers: Mapping[str, str], raw: bytes) -> 
 
 def sent_of(dialect: str, raw: bytes, headers: Mapping[str, str]) -> Sent:
     """Return a request so that it can be carried out once more."""
-    kept = {
-        name: value
-        for name, value in headers.items()
-        if name in _FORWARDED or (name.startswith(_WISHES) and name != f"{_WISHES}run")
-    }
-    return Sent(dialect, raw.decode(), kept)
+    return Sent(dialect, raw.decode(), kept_headers(headers))
 
 
 def run_path(run: str) -> str:

@@ -13,6 +13,7 @@ from gateway.policy.models import Catalogue, Model
 from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import headers_of
 from gateway.surfaces.named import name_headers, new_name
+from gateway.surfaces.spoken import failed
 from gateway.wire.dialect import Dialect
 from techniques.core.errors import GatewayError, UnknownModel
 from techniques.core.json import JsonObject
@@ -60,9 +61,9 @@ class ModelsEndpoint:
 
     def _failed(self, request: Request, error: GatewayError) -> Response:
         dialect = self._anthropic if _is_anthropic(request) else self._openai
-        failure = dialect.failure(error)
-        headers = {**failure.headers, **_named(request)}
-        return Response(failure.body, failure.status, headers, "application/json")
+        response = failed(error, dialect)
+        response.headers.update(_named(request))
+        return response
 
 
 def _is_anthropic(request: Request) -> bool:

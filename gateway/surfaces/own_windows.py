@@ -9,10 +9,15 @@ from pricing.cost import dollars
 from techniques.core.json import JsonObject
 
 
-def own_windows(caller: Caller, state: PoolState) -> list[JsonObject]:
+def owned(caller: Caller, state: PoolState) -> list[WindowState]:
     """Return the windows of the pool of *caller* that it may see."""
     mine = (f"{caller.name or ''}:", "*:")
-    return [_window(one) for one in state.windows if one.name.startswith(mine)]
+    return [one for one in state.windows if one.name.startswith(mine)]
+
+
+def own_windows(caller: Caller, state: PoolState) -> list[JsonObject]:
+    """Return in short what *caller* may see of its pool."""
+    return list(map(_window, owned(caller, state)))
 
 
 def _window(window: WindowState) -> JsonObject:

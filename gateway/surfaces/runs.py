@@ -23,7 +23,7 @@ from gateway.surfaces.behind import Behind, Pressed
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.run_view import view_of
-from gateway.surfaces.spoken import CHAT, MESSAGES
+from gateway.surfaces.spoken import dialect_of, failed
 from techniques.core.errors import (
     GatewayError,
     RequestRejected,
@@ -68,10 +68,10 @@ def guarded(door: Door, serve: Endpoint) -> Callable[[Request], Awaitable[Respon
         try:
             return await serve(request, await door.caller(headers_of(request.scope)))
         except GatewayError as error:
-            dialect = MESSAGES if "anthropic-version" in request.headers else CHAT
-            failure = dialect.failure(error)
-            headers = {**failure.headers, **name_headers(new_name(), dialect.name)}
-            return Response(failure.body, failure.status, headers, "application/json")
+            dialect = dialect_of(request.headers)
+            response = failed(error, dialect)
+            response.headers.update(name_headers(new_name(), dialect.name))
+            return response
 
     return answer
 

@@ -1,14 +1,28 @@
-"""The dialects that are spoken, by their names."""
+"""The dialects that are spoken, by their names, and what is told in them of what failed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
+from starlette.responses import Response
+
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Dialect
 from gateway.wire.openai_chat import OpenAIChat
+from techniques.core.errors import GatewayError
 
 CHAT: Final[Dialect] = OpenAIChat()
 MESSAGES: Final[Dialect] = AnthropicMessages()
 DIALECTS: Final[Mapping[str, Dialect]] = {one.name: one for one in (CHAT, MESSAGES)}
+
+
+def dialect_of(headers: Mapping[str, str]) -> Dialect:
+    """Return the dialect of who asks with *headers* where the path does not tell it."""
+    return MESSAGES if "anthropic-version" in headers else CHAT
+
+
+def failed(error: GatewayError, dialect: Dialect) -> Response:
+    """Return *error* as a response in *dialect*."""
+    failure = dialect.failure(error)
+    return Response(failure.body, failure.status, dict(failure.headers), "application/json")

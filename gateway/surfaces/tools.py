@@ -17,7 +17,7 @@ from gateway.surfaces.asked import LONGEST_MS, asked_at, attended, form_of
 from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import headers_of
 from gateway.surfaces.operations import json_answer
-from gateway.wire.openai_chat import OpenAIChat
+from gateway.surfaces.spoken import CHAT
 from techniques.core.errors import KeyLimited
 from techniques.core.json import JsonObject
 
@@ -72,6 +72,6 @@ def _to_wait(tool: str, told: JsonObject, wait_ms: int) -> Response:
         code="tool_quota_exhausted",
         retry_after=wait_ms / 1000,
     )
-    failure = OpenAIChat().failure(error)
+    failure = CHAT.failure(error)
     body = {**told, **orjson.loads(failure.body)}
     return Response(orjson.dumps(body), failure.status, dict(failure.headers), "application/json")

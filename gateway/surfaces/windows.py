@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,16 +10,16 @@ from starlette.responses import Response
 from gateway.admission.names import is_money
 from gateway.pacing import errors
 from gateway.pacing.pacer import Pacer
-from gateway.policy.keys import Caller
 from gateway.policy.models import Catalogue
 from gateway.stores.ledger import PoolState, StoreLost, WindowState
 from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import headers_of
 from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.operations import is_bearer, json_answer
+from gateway.surfaces.own_windows import owned
+from gateway.surfaces.spoken import dialect_of, failed
 from gateway.upstream.account import is_probe
-from gateway.wire.dialect import Dialect
-from pricing.price import PICO
+from pricing.cost import dollars
 from techniques.core.errors import GatewayError
 from techniques.core.json import JsonObject
 
@@ -31,15 +30,8 @@ class WindowsEndpoint:
     A gateway without keys tells all.
     """
 
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        front: Front,
-        dialects: tuple[Dialect, Dialect],
-        admin_token: str | None,
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, front: Front, admin_token: str | None) -> None:
         self._front = front
-        self._openai, self._anthropic = dialects
         self._token = admin_token
         accounts = (it.account for model in catalogue.all() for it in (model, *model.others))
         self._pools = {account.pool: account.name for account in accounts}
@@ -47,13 +39,11 @@ class WindowsEndpoint:
     async def serve(self, request: Request) -> Response:
         """Serve the windows that who asks may see."""
         headers = headers_of(request.scope)
-        dialect = self._anthropic if "anthropic-version" in headers else self._openai
+        dialect = dialect_of(headers)
         try:
             answer = json_answer({"pools": await self._seen(request)})
         except GatewayError as error:
-            failure = dialect.failure(error)
-            told = dict(failure.headers)
-            answer = Response(failure.body, failure.status, told, "application/json")
+            answer = failed(error, dialect)
         answer.headers.update(name_headers(new_name(), dialect.name))
         return answer
 
@@ -67,7 +57,8 @@ class WindowsEndpoint:
         try:
             if caller is None or caller.name is None:
                 return await self._all(pacer)
-            return [_own(caller, await pacer.store.peek(caller.pool))]
+            state = await pacer.store.peek(caller.pool)
+            return [_pool(caller.pool, state, owned(caller, state))]
         except StoreLost as lost:
             raise errors.store_lost() from lost
 
@@ -80,14 +71,6 @@ class WindowsEndpoint:
             state = await pacer.store.peek(pool)
             pools.append(_pool(pool, state, state.windows))
         return pools
-
-
-def _own(caller: Caller, state: PoolState) -> JsonObject:
-    """Return what *caller* may see of its team's pool: its own, and what all of the team share."""
-    mine = (f"{caller.name}:", "*:")
-    return _pool(
-        caller.pool, state, [window for window in state.windows if window.name.startswith(mine)]
-    )
 
 
 def _pool(pool: str, state: PoolState, windows: Iterable[WindowState]) -> JsonObject:
@@ -139,4 +122,5 @@ def _money(window: WindowState) -> JsonObject:
 
 
 def _dollars(amount: int) -> str:
-    return f"{Decimal(amount) / PICO:f}"
+    """Return *amount* as dollars; of a budget more may be held or spent than there is."""
+    return dollars(amount) if amount >= 0 else f"-{dollars(-amount)}"

@@ -67,24 +67,20 @@ def _known(pool: Pool, entry: Entry) -> Answer | None:
 def _at_once(pool: Pool, entry: Entry, *, dispatched: bool) -> Granted | None:
     """Grant the one call of *entry* if nobody waits and it fits: so it is nearly always."""
     needs = entry.asks[0].needs
-    share = _fits(pool, needs) if len(entry.asks) == 1 and not pool.line.entries else None
-    if share is None:
+    if len(entry.asks) != 1 or pool.line.entries or not _fits(pool, needs):
         return None
-    _, tag = _turn(pool, entry.place, share)
+    _, tag = _turn(pool, entry.place, _share(pool, needs))
     pool.grant(entry.asks, tag, dispatched=dispatched)
     return Granted(tag, _all_left(pool, sorted(needs)))
 
 
-def _fits(pool: Pool, needs: Mapping[str, int]) -> float | None:
-    """Return the largest share of a window of rates that *needs* are, None if they have to wait."""
-    share = 0.0
+def _fits(pool: Pool, needs: Mapping[str, int]) -> bool:
+    """Return whether *needs* are there now; how long they would have to wait, ``judge`` tells."""
     for name, need in needs.items():
         window = pool.window(name)
         if window is None or window.wait(need) != 0:
-            return None
-        if isinstance(window, Window) and window.cap * share < need:
-            share = need / window.cap
-    return share
+            return False
+    return True
 
 
 def _turn(pool: Pool, place: Place, share: float) -> tuple[int, int]:

@@ -18,7 +18,6 @@ from gateway.stores.memory.sums import KEPT_MS, Sums
 GRANTED_MS: Final = 15_000
 DISPATCHED_MS: Final = 60_000
 UNSEEN_MS: Final = 15_000
-CHARGES_KEPT_MS: Final = KEPT_MS
 ABOUT_MS: Final = 500
 MONEY_KEPT_MS: Final = 600_000
 _TIDIED: Final = 64
@@ -177,7 +176,7 @@ class Pool:
             self._keep(lease, money=money)
 
     def _keep(self, lease: Lease, *, money: bool) -> None:
-        lease.until = self.now + (MONEY_KEPT_MS if money else CHARGES_KEPT_MS)
+        lease.until = self.now + (MONEY_KEPT_MS if money else KEPT_MS)
         self._leases[lease.id] = lease
         self._forgetting.set(lease.id, lease.until)
 

@@ -162,7 +162,12 @@ def test_what_is_not_kept_cannot_be_forked(room: Room) -> None:
 
 
 def test_enough_room_is_enough(room: Room) -> None:
-    room.shelf.make_room(room.left, prune=False)
+    record = room.keep(ANN)
+
+    room.shelf.make_room(room.left, prune=True)
+
+    assert room.shelf.record(ANN) == record
+    assert len(room.blobs()) == 1
 
 
 def test_too_little_room_is_an_error_that_leaves_everything_as_it_is(room: Room) -> None:
