@@ -44,6 +44,8 @@ from techniques.core.groups import task_group
 _MOST: Final = 256
 """Operations in one transaction."""
 _BUSY_MS: Final = 10_000
+_AT_ONCE: Final = 8
+"""Who waits for a batch is woken so many in a turn of the event loop: each has work to do then."""
 T = TypeVar("T")
 
 
@@ -214,7 +216,10 @@ def _carry_out(connection: sqlite3.Connection, batch: Sequence[_Asked]) -> None:
 
 
 def _resolve(batch: Sequence[_Asked], error: Exception | None) -> None:
-    for asked in batch:
+    """Tell all of *batch* what came of it, not all in one turn of the event loop."""
+    if len(batch) > _AT_ONCE:
+        asyncio.get_running_loop().call_soon(_resolve, batch[_AT_ONCE:], error)
+    for asked in batch[:_AT_ONCE]:
         if asked.done.done():  # nobody waits for it any more
             continue
         if error is None:
