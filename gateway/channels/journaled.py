@@ -97,7 +97,7 @@ class _Step:
     ) -> None:
         run = self._channel.run
         if self._call is None:
-            run.heard(self._path)
+            run.order.heard(self._path)
             return
         try:
             await self._call.__aexit__(kind, error, trace)
@@ -153,8 +153,8 @@ class _Step:
         if channel.allowance is not None and step.of is None:
             channel.allowance.repeat(max(step.attempts, 1), step.cost)
         if step.state == "failed":
-            await run.turn(self._path)
-            run.heard(self._path)
+            await run.order.turn(self._path)
+            run.order.heard(self._path)
             raise error_of(step)
         run.replayed(step)
         if self._request.role == "answer" and step.model:
@@ -167,13 +167,13 @@ class _Step:
         run = self._channel.run
         event = next(self._stored, None)
         if event is None:
-            run.heard(self._path)
+            run.order.heard(self._path)
             raise StopAsyncIteration
         if isinstance(event, Warned):
             run.ledger.record(event)
         elif isinstance(event, Finished):
-            await run.turn(self._path)
-            run.heard(self._path)
+            await run.order.turn(self._path)
+            run.order.heard(self._path)
         return event
 
 

@@ -27,7 +27,7 @@ class Case:
     ``window`` is the model's, ``output`` what it may write where the request does not say.
     ``pins`` are texts that keep their message. ``affordable`` tells how many of so many calls fit
     into what is left of the run's caps, ``record`` takes facts. Without a ``writer`` there are no
-    summaries.
+    summaries. ``recall`` gives what ``keep`` was given when the same run was carried out before.
     """
 
     rules: Rules
@@ -43,3 +43,5 @@ class Case:
     record: Callable[[Fact], None]
     pins: tuple[str, ...] = ()
     writer: Writer | None = None
+    recall: Callable[[], str | None] = lambda: None
+    keep: Callable[[str], None] = lambda _text: None

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
+import orjson
+
 from gateway.context.cut import NOTHING, Cut
 from gateway.context.rules import Method
 from techniques.core.request import Message, Part, ToolResult
@@ -31,6 +33,16 @@ class Remembered:
     cut: Cut = NOTHING
     method: Method | None = None
     turn: int | None = None
+
+    def written(self) -> str:
+        """Return this as JSON."""
+        return orjson.dumps(self).decode()
+
+
+def remembered(text: str) -> Remembered:
+    """Return what ``Remembered.written`` wrote."""
+    found = orjson.loads(text)
+    return Remembered(Cut(**found["cut"]), found["method"], found["turn"])
 
 
 class Memory:

@@ -13,7 +13,7 @@ from anyio import to_thread
 from gateway.context.case import Case, Writer
 from gateway.context.cut import NOTHING, Cut, applied, cleared, parted
 from gateway.context.measure import CHARACTERS, Measure, least_counted
-from gateway.context.memory import Begun, Remembered
+from gateway.context.memory import Begun, Remembered, remembered
 from gateway.context.pins import pinned
 from gateway.context.rules import Method, OnWall
 from gateway.context.slimmer import Slimmer
@@ -61,7 +61,12 @@ class Slimming:
         """
         if self._case.rules.on_wall == "off":
             return request
-        return await _Work(self._slimmer, self._case, request, self._habit).done()
+        work, known = _Work(self._slimmer, self._case, request, self._habit), self._case.recall()
+        if known is not None:  # a run that goes on asks as it did, whatever is known here
+            return work.again(remembered(known))
+        slim = await work.done()
+        self._case.keep(work.known.written())
+        return slim
 
     def learn(self, request: Request, rows: Iterable[CallFinished]) -> None:
         """Take in what the calls of *rows* were counted with, that were made for *request*."""
@@ -93,12 +98,20 @@ class _Work:
         self._before = self._measure.tokens(request.messages)
         self._sizes: dict[Cut, int] = {}
         self._stay: frozenset[int] = frozenset()
-        self._known = Remembered()
+        self.known = Remembered()
         self._tried = False
         self._cut_anew = False
 
+    def again(self, known: Remembered) -> Request:
+        """Return the request slimmed as it was."""
+        self.known, self._stay = known, staying(self._spoken, self._case.pins)
+        if known.cut != NOTHING:
+            begun = Begun(self._case.whose, self._spoken)
+            self._slimmer.memory.keep(begun, known.cut.reach, known)
+        return self._told()
+
     async def done(self) -> Request:
-        """Return the request, slimmed where it must be."""
+        """Return the request, slimmed where it must be; ``known`` is then how."""
         case, request = self._case, self._request
         self._slimmer.ways.reach(case.whose, self._turn)
         early = case.rules.on_wall in _EARLY
@@ -106,21 +119,21 @@ class _Work:
             return request
         self._stay = staying(self._spoken, case.pins)
         begun = Begun(case.whose, self._spoken)
-        self._known = self._slimmer.memory.find(begun)
+        self.known = self._slimmer.memory.find(begun)
         ends = boundaries(self._spoken, case.rules.keep_last)
         for place, way in enumerate(_LADDER[case.rules.on_wall]):
             soft = early and place == 0
-            if self._size(self._known.cut) > (self._goal if soft else self._wall) and ends:
+            if self._size(self.known.cut) > (self._goal if soft else self._wall) and ends:
                 await self._try(way, ends)
-        self._must_fit(self._known.cut)
+        self._must_fit(self.known.cut)
         if self._tried:
-            reach = max(self._known.cut.reach, ends[-1])
-            self._slimmer.memory.keep(begun, reach, self._known)
+            reach = max(self.known.cut.reach, ends[-1])
+            self._slimmer.memory.keep(begun, reach, self.known)
         return self._told()
 
     async def _try(self, way: Method, ends: Sequence[int]) -> None:
         """Cut by *way* where there is reason to, and make that the cut that is known."""
-        cut = self._known.cut
+        cut = self.known.cut
         found: Cut | None
         match way:
             case "summarise":
@@ -130,11 +143,11 @@ class _Work:
             case _:
                 found = self._truncated(cut, ends)
         if found is not None and self._size(found) < self._size(cut):
-            self._known = Remembered(found, way, self._turn)
+            self.known = Remembered(found, way, self._turn)
             self._tried = self._cut_anew = True
 
     def _is_due(self) -> bool:
-        last = self._known.turn
+        last = self.known.turn
         return last is None or self._turn - last >= EVERY
 
     def _dropped(self, cut: Cut, end: int) -> Cut | None:
@@ -166,7 +179,7 @@ class _Work:
         room = CHARACTERS * most_of(tokens)
         pins = await to_thread.run_sync(pinned, old, self._spoken[end:], room)
         brief = Brief(shown, tokens, pins, self._case.fence)
-        self._known, self._tried = replace(self._known, turn=self._turn), True
+        self.known, self._tried = replace(self.known, turn=self._turn), True
         reply = await self._written(brief, writer)
         if reply is None:
             return None
@@ -218,7 +231,7 @@ class _Work:
 
     def _is_longer(self, found: Cut, brief: Brief, reply: Reply) -> bool:
         """Tell whether *found* does not shorten, by our count or by that of the provider."""
-        if self._size(found) >= self._size(self._known.cut):
+        if self._size(found) >= self._size(self.known.cut):
             return True
         usage = reply.usage
         if usage is None or not usage.input_tokens:
@@ -250,12 +263,12 @@ class _Work:
 
     def _told(self) -> Request:
         """Return the request with what is left, and tell of it."""
-        cut, case = self._known.cut, self._case
+        cut, case = self.known.cut, self._case
         if cut == NOTHING:
             return self._request
         messages = self._left(cut)
         after = self._size(cut)
-        how = self._known.method or "truncate"
+        how = self.known.method or "truncate"
         case.record(
             ContextSlimmed(case.model, case.provider, how, self._before, after, self._cut_anew)
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from gateway.channels.slimmed import SlimmedChannel
 from gateway.channels.stack import Stack
@@ -10,16 +11,19 @@ from gateway.context.case import Case, Writer
 from gateway.context.rules import Rules
 from gateway.context.slimmer import Slimmer
 from gateway.context.slimming import Slimming
+from gateway.context.summary import ROLE
 from gateway.planning.plan import Plan
 from gateway.policy.keys import Caller
 from gateway.policy.models import Catalogue
 from gateway.policy.wishes import Wishes
+from gateway.runs.live import LiveRun
 from techniques.core.channel import Channel
 from techniques.core.task import Unlimited
 
 _ANSWER = 8
 """A model that does not say what it may write is left this part of its window for it."""
 _MOST_ANSWER = 4
+_CUT = "cut"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,9 @@ class Slims:
             pins=wishes.pin or (),
             writer=self._writer(rules, plan, caller, stack),
         )
+        if stack.journal is not None:
+            keep = partial(stack.journal.decide, _CUT)
+            case = replace(case, recall=partial(_recalled, stack.journal, stack), keep=keep)
         return SlimmedChannel(technique, Slimming(self.slimmer, case), stack.ledger.rows)
 
     def _writer(self, rules: Rules, plan: Plan, caller: Caller, stack: Stack) -> Writer | None:
@@ -71,3 +78,12 @@ class Slims:
             return None
         context = model.target.capabilities.context
         return Writer(stack.member("summary", (model,)), model.price, context)
+
+
+def _recalled(run: LiveRun, stack: Stack) -> str | None:
+    """Return how *run* was cut; its summaries are then not asked for again, but they count."""
+    cut = run.decided(_CUT)
+    for step in run.skipped(ROLE) if cut is not None else ():
+        if stack.allowance is not None and step.of is None:
+            stack.allowance.repeat(max(step.attempts, 1), step.cost)
+    return cut

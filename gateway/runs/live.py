@@ -9,6 +9,7 @@ must not be sent waits, until what it is part of is cancelled.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random  # noqa: TID251 - seeded from the run's own secret
 from typing import Final, NamedTuple, NoReturn
@@ -18,6 +19,7 @@ import structlog
 
 from gateway.metering.ledger import Ledger, StepAmbiguous, StepReplayed
 from gateway.runs.identity import Talks, derived, step_key
+from gateway.runs.order import Order
 from gateway.runs.terms import Sending, Stop, Terms, diverged
 from gateway.stores.journal.journal import Hold, Journal, JournalLost, StaleToken, Write
 from gateway.stores.journal.records import Standing, StepRecord, Stored
@@ -26,11 +28,12 @@ from techniques.core.errors import RunConflict, Unavailable
 from techniques.core.events import Warned
 from techniques.core.request import Request
 
-_TURN_S: Final = 1.0
-"""How long a settled step waits for one that ended before it and is not asked for."""
 _UNWANTED_S: Final = 0.05
 """How long a call that was no longer wanted gets to be called off again before it is made."""
 _LAST_S: Final = 2.0
+_ASIDE: Final = frozenset({"summary"})
+"""Roles of calls that only prepare others. Whether one is made depends on what a process has seen,
+so one that is not asked for again, or is asked otherwise, is no divergence."""
 
 _log = structlog.get_logger()
 
@@ -67,13 +70,11 @@ class LiveRun:
         self._clock = terms.clock
         self._asked: Counter[str] = Counter()
         self._seq = max((step.seq for step in steps), default=0)
-        done = [step.seq for step in steps if step.state == "completed"]
-        self._last = max(done, default=0)
-        self._due = {s.path: s.seq for s in steps if 0 < s.seq <= self._last}
-        self._moved = anyio.Event()
+        self.order = Order(steps)
         self._flying: set[str] = set()
         self._talks = Talks()
         self._prices: dict[str, Price | None] = {}
+        self._restated = False
 
     @property
     def name(self) -> str:
@@ -111,14 +112,14 @@ class LiveRun:
         if known is not None and known.key != (
             key if known.of is None else step_key(known.of, path, request, of)
         ):
-            if self.record.parent is not None:
-                self._overtaken(known)
-            elif known.after < self._last:
+            if self.record.parent is not None or known.role in _ASIDE:
+                self.order.overtaken(known, self.steps)
+            elif known.after < self.order.last:
                 await self.stop(Stop("failed", diverged(path)))
             known = None
-        if known is not None and 0 < known.seq <= self._last:
+        if known is not None and self.order.has(known):
             return known
-        await self._all_heard()
+        await self.order.all_heard()
         if known is not None and known.state == "superseded":
             await anyio.sleep(_UNWANTED_S)
         if known is not None and known.state in ("dispatched", "ambiguous"):
@@ -129,21 +130,22 @@ class LiveRun:
         self.steps[path] = step
         return step
 
-    async def turn(self, path: str) -> None:
-        """Wait until all steps that ended before that at *path* have been heard."""
-        own = self._due.get(path, 0)
-        while self._due and min(self._due.values()) < own:
-            moved = self._moved
-            with anyio.move_on_after(_TURN_S) as waited:
-                await moved.wait()
-            if waited.cancelled_caught:
-                return
+    def decided(self, name: str) -> str | None:
+        """Return what was decided under *name* when the run was carried out before."""
+        return self.standing.decided.get(name)
 
-    def heard(self, path: str) -> None:
-        """Note that the settled step at *path* has been taken in."""
-        if self._due.pop(path, None) is not None:
-            self._moved.set()
-            self._moved = anyio.Event()
+    def decide(self, name: str, what: str) -> None:
+        """Have *what* be known under *name* wherever the run goes on; the next step writes it."""
+        decided = {**self.standing.decided, name: what}
+        self.standing, self._restated = replace(self.standing, decided=decided), True
+
+    def skipped(self, role: str) -> Sequence[StepRecord]:
+        """Return the settled steps of *role*, which need not be asked for any more."""
+        steps = [step for path in self.order if (step := self.steps[path]).role == role]
+        for step in steps:
+            self.replayed(step)
+            self.order.heard(step.path)
+        return steps
 
     def replayed(self, step: StepRecord) -> None:
         """Count a step that was answered from the journal."""
@@ -222,8 +224,9 @@ class LiveRun:
         Raises:
             RunConflict: There are some, and it was not forked to do otherwise.
         """
-        if self._due and self.record.parent is None:
-            raise diverged(next(iter(self._due)))
+        missed = next((one for one in self.order if self.steps[one].role not in _ASIDE), None)
+        if missed is not None and self.record.parent is None:
+            raise diverged(missed)
 
     async def end(self, standing: Standing) -> None:
         """Write down how the run stands, and give up the claim."""
@@ -233,23 +236,6 @@ class LiveRun:
                 await self._journal.write(Write(self.hold, (), standing, ends=True))
         except (StaleToken, JournalLost) as error:
             _log.warning("run.unwritten", reason=str(error) or type(error).__name__)
-
-    def _overtaken(self, known: StepRecord) -> None:
-        """Wait no more to hear what a fork asks for otherwise, nor what was asked for after it."""
-        for path in list(self._due):
-            if path == known.path or 0 < known.seq <= self.steps[path].after:
-                self.heard(path)
-
-    async def _all_heard(self) -> None:
-        while self._due:
-            moved = self._moved
-            with anyio.move_on_after(_TURN_S) as waited:
-                await moved.wait()
-            if waited.cancelled_caught:
-                return
-        if self._last:  # what was heard last may yet call others off
-            for _ in range(3):
-                await anyio.lowlevel.checkpoint()
 
     async def _doubtful(self, known: StepRecord) -> None:
         """Do as the policy says about a step of which nobody knows what came of it."""
@@ -284,9 +270,11 @@ class LiveRun:
 
     async def _write(self, step: StepRecord, *, quietly: bool = False) -> None:
         step.at_ms = self._clock()
-        counted = self.standing if self.standing.resumes else None  # a kill must not uncount it
+        # a kill must not uncount a resumption
+        standing = self.standing if self.standing.resumes or self._restated else None
+        self._restated = False
         try:
-            await self._journal.write(Write(self.hold, (step,), counted))
+            await self._journal.write(Write(self.hold, (step,), standing))
         except StaleToken:
             if not quietly:
                 self._flying.discard(step.path)

@@ -98,6 +98,7 @@ class Standing:
 
     ``saved`` is what was answered from the journal and not paid again, in ``replayed`` steps;
     ``answer`` are its events, as ``gateway.runs.events`` writes them, once there is one.
+    ``decided`` is what was decided on the way by what a process knew, and holds for all others.
     """
 
     state: RunState = "executing"
@@ -109,6 +110,7 @@ class Standing:
     ambiguous: int = 0
     resumes: int = 0
     answer: str | None = None
+    decided: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -14,9 +14,12 @@ import orjson
 
 from gateway.app import CHAT
 from gateway.channels.retrying import RetryPolicy
+from gateway.context.rules import Rules
+from gateway.context.slimmer import Slimmer
 from gateway.metering.ledger import Fact, Ledger
 from gateway.pipeline import Asked, Pipeline
 from gateway.planning.plan import Defaults, Planner
+from gateway.planning.slims import Slims
 from gateway.policy.keys import OPEN
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import read
@@ -30,6 +33,7 @@ from gateway.upstream.provider import Target
 from pricing.price import Price
 from router_service.engine import Engine
 from techniques import catalog
+from techniques.core.capabilities import Capabilities
 from techniques.core.channel import Channel
 from techniques.core.groups import task_group
 from techniques.core.json import Json
@@ -137,6 +141,8 @@ class World:
     journal: MemoryJournal = field(default_factory=lambda: MemoryJournal(now_ms))
     facts: list[Fact] = field(default_factory=list)
     policy: RunPolicy = POLICY
+    window: int | None = None
+    rules: Rules = field(default_factory=Rules)
 
     def __post_init__(self) -> None:
         self.provider = ScriptedChannel(lambda request: self.script(request))
@@ -153,7 +159,7 @@ class World:
         book = RunBook(mortal, self.policy, now_ms)
         async with task_group() as group:
             await group.start(book.floor.serve)
-            yield Replica(self, book, mortal)
+            yield Replica(self, book, mortal, Slimmer(self.rules))
             group.cancel_scope.cancel()
 
     async def stored(self, run: str = "run") -> Stored:
@@ -170,14 +176,18 @@ class Replica:
     world: World
     book: RunBook
     journal: Mortal
+    slimmer: Slimmer
 
     def pipeline(self) -> Pipeline:
+        able = {"m": Capabilities(context=self.world.window), "n": Capabilities()}
         models = [
-            Model(Straight(self.world.provider, Target(name, "p", name)), PRICE)  # type: ignore[arg-type]
-            for name in ("m", "n")
+            Model(Straight(self.world.provider, Target(name, "p", name, able[name])), PRICE)  # type: ignore[arg-type]
+            for name in able
         ]
-        planner = Planner(Catalogue(models), CARDS, Defaults(judge="n"), Engine("fixed"))
-        return Pipeline(planner, RetryPolicy(0), Random(1))
+        catalogue = Catalogue(models)
+        planner = Planner(catalogue, CARDS, Defaults(judge="n"), Engine("fixed"))
+        slims = Slims(self.slimmer, catalogue)
+        return Pipeline(planner, RetryPolicy(0), Random(1), slims=slims)
 
     async def begin(
         self, technique: str = "self_consistency", run: str | None = "run", **said: Any
@@ -190,7 +200,8 @@ class Replica:
         if options:
             headers["x-lockgate-params"] = orjson.dumps(options).decode()
         question = said.pop("question", "What is 6 * 7?")
-        body: dict[str, Json] = {"model": "m", "messages": [{"role": "user", "content": question}]}
+        asks: Json = said.pop("messages", [{"role": "user", "content": question}])
+        body: dict[str, Json] = {"model": "m", "messages": asks}
         body |= {"seed": said.pop("seed", 7)}
         attempted = said.pop("attempted", 0)
         raw = orjson.dumps(body)
