@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from secrets import token_hex
 from typing import Final
 
 import anyio
@@ -21,6 +20,7 @@ from gateway.stores.journal.journal import JournalLost
 from gateway.stores.journal.records import RunName, Sent
 from gateway.surfaces.finishing import finished
 from gateway.surfaces.kept import wanted
+from gateway.surfaces.named import new_name
 from gateway.surfaces.visit import Visit
 from gateway.wire.body import parse
 from gateway.wire.dialect import Dialect
@@ -109,7 +109,7 @@ class Behind:
         if run is not None:
             wishes = replace(wishes, run=run)
         forwarded = {n: v for n, v in sent.headers.items() if n.startswith("anthropic-")}
-        visit = Visit(token_hex(16), dialect.name, b"", sent.headers, Ledger(self.meters))
+        visit = Visit(new_name(), dialect.name, b"", sent.headers, Ledger(self.meters))
         visit.ledger.record(RequestBegun(dialect.name))
         visit.asked = Asked(call, caller, wishes, forwarded, request_id=visit.request_id)
         visit.plan = self.pipeline.plan(visit.asked)

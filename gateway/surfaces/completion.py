@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from secrets import token_hex
 from time import perf_counter
 from typing import Final
 
@@ -23,6 +22,7 @@ from gateway.surfaces.finishing import finished
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.kept import is_kept, run_path, sent_of, wanted, wants_no_wait
+from gateway.surfaces.named import new_name
 from gateway.surfaces.telling import head_of, summary_of
 from gateway.surfaces.visit import Visit
 from gateway.wire.body import parse
@@ -77,7 +77,7 @@ class CompletionEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         ledger, name = Ledger(self._front.meters), self._dialect.name
-        visit = Visit(token_hex(16), name, self._id_header, headers_of(scope), ledger)
+        visit = Visit(new_name(), name, self._id_header, headers_of(scope), ledger)
         ledger.record(RequestBegun(name))
         try:
             self._front.gate.enter()

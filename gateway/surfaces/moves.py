@@ -26,6 +26,7 @@ from gateway.surfaces.behind import Behind
 from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.kept import wanted
+from gateway.surfaces.named import new_name
 from gateway.surfaces.run_view import view_of
 from gateway.surfaces.runs import own_run, run_json
 from gateway.surfaces.spoken import DIALECTS
@@ -54,7 +55,7 @@ class MoveEndpoints:
         sent = changed(parent.record.sent, asked.overrides)
         want = self._wanted(caller, sent)
         steps = shared(parent, asked.from_step)
-        name = RunName(caller.name or "", asked.id or token_hex(16))
+        name = RunName(caller.name or "", asked.id or new_name())
         record = replace(
             forked(parent.record, name, wall_ms()),
             body=want.body,
