@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from math import ceil
+from math import ceil, sqrt
+from statistics import fmean, stdev
 from typing import Final
 
 from gateway.admission.need.stream import EVERY, Stream
@@ -16,7 +17,12 @@ _UNLEARNED: Final = 0.5
 """Tokens a byte, twice the four bytes a token of ordinary English."""
 
 _FEW: Final = 4
-_ROOM: Final = 1.25
+_STUDENT: Final = (
+    *(4.541, 3.747, 3.365, 3.143, 2.998, 2.896, 2.821, 2.764),
+    *(2.718, 2.681, 2.650, 2.624, 2.602, 2.583, 2.567, 2.552),
+)
+"""99 % quantiles of Student's t, from 3 degrees of freedom on."""
+_LEAST_ROOM: Final = 1.02
 
 _FRAME: Final = 32
 """Tokens that any request may cost beside its bytes, while nothing is learned."""
@@ -57,9 +63,19 @@ class Inputs:
         return text + self._media(call) if traits.images or traits.sounds else text
 
     def _guessed(self, call: SubCall) -> float:
-        """Return the most tokens a byte by too few calls to know: a quarter more than they had."""
+        """Return the most tokens a byte by too few calls for a bound that always holds.
+
+        Source: the prediction interval of a normal sample, as in Hahn and Meeker 1991,
+        "Statistical Intervals".
+        """
         few = self._ratios.find(_kind(call), _FEW)
-        return _UNLEARNED if few is None else min(_UNLEARNED, _ROOM * few[0].largest())
+        if few is None:
+            return _UNLEARNED
+        ratios = few[0].recent
+        number = len(ratios)
+        student = _STUDENT[min(number - _FEW, len(_STUDENT) - 1)]
+        bound = fmean(ratios) + student * stdev(ratios) * sqrt(1 + 1 / number)
+        return min(_UNLEARNED, max(bound, _LEAST_ROOM * max(ratios)))
 
     def usual(self, call: SubCall) -> float | None:
         """Return the tokens for each byte that half of the calls like *call* stay below."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from random import Random
+from statistics import fmean
 
 import pytest
 
@@ -47,6 +48,24 @@ def test_the_bound_holds_for_99_of_100_inputs() -> None:
         inputs.record(call, need, Usage(tokens))
 
     assert missed / 3000 == pytest.approx(0.01, abs=0.005)
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.03])
+def test_few_calls_bound_the_next_and_closely_where_they_hardly_differ(spread: float) -> None:
+    missed, room = 0, []
+    for seed in range(300):
+        inputs, chance = Inputs(), Random(seed)
+        for index in range(20):
+            call = sized(chance.randrange(4200, 12000))
+            tokens = round(call.traits.text_bytes * chance.gauss(0.25, spread)) + 8
+            bound = inputs.bound(call)
+            if index >= 4:
+                missed += tokens > bound
+                room.append(bound / tokens)
+            inputs.record(call, NEED._replace(input=bound), Usage(tokens))
+
+    assert missed / len(room) < 0.01
+    assert fmean(room) < 1 + 15 * spread
 
 
 def test_small_requests_say_nothing_of_the_ratio_of_large_ones() -> None:
