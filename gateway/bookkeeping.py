@@ -33,6 +33,7 @@ async def bookkeeping(
         retention_s=stated.retention,
         ambiguous=stated.ambiguous,
         attach_s=stated.attach_s,
+        continues=stated.resume_stream == "prefill",
     )
     async with journal_of(config, durable) as journal, task_group() as group:
         book = RunBook(journal, policy)

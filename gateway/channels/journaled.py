@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from types import TracebackType
 
+from gateway.channels.continued import Growing, can_continue, continued
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Answering
@@ -17,8 +18,8 @@ from gateway.stores.journal.records import StepRecord
 from gateway.upstream.head import Head, Headed
 from pricing.cost import cost
 from techniques.core.channel import Channel, EventStream
-from techniques.core.errors import GatewayError, HeldBack, StreamBroken
-from techniques.core.events import Event, Finished, UsageReported, Warned
+from techniques.core.errors import GatewayError, HeldBack, StreamBroken, UpstreamFailed
+from techniques.core.events import Event, Finished, Started, TextDelta, UsageReported, Warned
 from techniques.core.request import Request
 
 
@@ -50,9 +51,11 @@ class _Step:
     """One step: settled, then its events come from the journal; or sent, and written down."""
 
     __slots__ = (
+        "_begun",
         "_call",
         "_channel",
         "_events",
+        "_growing",
         "_kept",
         "_path",
         "_request",
@@ -69,6 +72,8 @@ class _Step:
         self._path = path
         self._call: EventStream | None = None
         self._kept: list[Event] = []
+        self._growing: Growing | None = None
+        self._begun: list[Event] = []
         self._settled = False
 
     async def __aenter__(self) -> AsyncIterator[Event]:
@@ -78,9 +83,8 @@ class _Step:
         step = await run.ask(path, self._request, channel.model.name)
         if step.state in ("completed", "failed"):
             return await self._replay(step)
-        self._call = channel.inner.open(replace(self._request, journaled=path))
         try:
-            self._events = await self._call.__aenter__()
+            self._events = await self._sent(step)
         except GatewayError as error:
             await self._fail(error)
             raise
@@ -103,6 +107,7 @@ class _Step:
             await self._call.__aexit__(kind, error, trace)
         finally:
             if not self._settled:
+                self._keep_begun()
                 await run.dropped(self._path)
 
     def __aiter__(self) -> AsyncIterator[Event]:
@@ -112,7 +117,7 @@ class _Step:
         if self._call is None:
             return await self._next_stored()
         try:
-            event = await self._events.__anext__()
+            event = await self._next_heard()
         except StopAsyncIteration:
             if not self._settled:
                 await self._fail(StreamBroken("The answer ended before the model finished."))
@@ -123,6 +128,48 @@ class _Step:
         self._kept.append(event)
         if isinstance(event, Finished):
             await self._complete()
+        elif self._growing is not None and self._growing.take(event):
+            await self._channel.run.heard_so_far(self._path, self._growing.text)
+        return event
+
+    async def _sent(self, step: StepRecord) -> AsyncIterator[Event]:
+        """Send the call; where an answer to it broke off that can be gone on with, the rest of it.
+
+        A model that refuses to go on with one is asked anew.
+        """
+        request, channel = replace(self._request, journaled=self._path), self._channel
+        if not channel.run.continues:
+            return await self._open(request)
+        full = request.decoded()
+        if not can_continue(full, channel.model.target.capabilities):
+            return await self._open(request)
+        begun = (step.partial or "").rstrip()
+        if begun:
+            try:
+                events = await self._open(continued(full, begun))
+            except UpstreamFailed as error:
+                if error.kind != "rejected":
+                    raise
+            else:
+                self._growing, self._begun = Growing(), [TextDelta(begun)]
+                channel.run.ledger.record(Warned("answer_continued", self._path))
+                return events
+        step.partial = None
+        self._growing = Growing()
+        return await self._open(full)
+
+    async def _open(self, request: Request) -> AsyncIterator[Event]:
+        self._call = self._channel.inner.open(request)
+        return await self._call.__aenter__()
+
+    async def _next_heard(self) -> Event:
+        """Return the next event of the call; what was said before it broke off comes first."""
+        if self._begun and self._kept:
+            return self._begun.pop(0)
+        event = await self._events.__anext__()
+        if self._begun and not isinstance(event, Started):
+            self._begun.append(event)
+            return self._begun.pop(0)
         return event
 
     async def _complete(self) -> None:
@@ -134,7 +181,7 @@ class _Step:
             usage = reports[-1]
             step.tokens = usage.input_tokens, usage.output_tokens
             step.cost = None if price is None else cost(usage, price)
-        step.state, step.events = "completed", packed(self._kept)
+        step.state, step.events, step.partial = "completed", packed(self._kept), None
         self._settled = True
         await run.settle(self._path)
 
@@ -144,9 +191,14 @@ class _Step:
         if isinstance(error, HeldBack) and is_limit(error) and run.suspends:
             await run.stop(Stop("suspended", error))
         self._settled = True
+        self._keep_begun()
         step = run.steps[path]
         step.state, step.error = "failed", kind_of(error)
         await run.settle(path)
+
+    def _keep_begun(self) -> None:
+        if self._growing is not None and self._kept:
+            self._channel.run.steps[self._path].partial = self._growing.text or None
 
     async def _replay(self, step: StepRecord) -> AsyncIterator[Event]:
         channel, run = self._channel, self._channel.run

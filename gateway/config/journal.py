@@ -17,7 +17,9 @@ class JournalConfig(Section):
     go on once it has broken off. A run whose replica says nothing for ``lease_s`` is free to be
     taken over. Calls under way have ``linger_s`` to end when their client has left and is sure to
     come back. ``ambiguous`` is what is done about a call that was sent by a replica that is gone:
-    made again, its run stopped until somebody says so, or its run failed.
+    made again, its run stopped until somebody says so, or its run failed. ``resume_stream:
+    prefill`` has a model whose streamed answer broke off go on with it, where it can
+    (``capabilities.prefill``); otherwise such an answer is asked for anew.
     """
 
     durability: Literal["database", "redis", "memory", "off"] = "database"
@@ -26,3 +28,4 @@ class JournalConfig(Section):
     linger_s: Seconds = Field(30.0, ge=0)
     attach_s: Seconds = Field(55.0, ge=0)
     ambiguous: Literal["retry", "ask", "fail"] = "retry"
+    resume_stream: Literal["redo", "prefill"] = "redo"

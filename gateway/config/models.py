@@ -12,6 +12,7 @@ from gateway.config.pacing import LimitsConfig
 from gateway.config.section import Section
 from gateway.config.thinking import Style, ThinkingConfig
 from gateway.config.values import Seconds
+from techniques.core.capabilities import Prefill
 
 Rate = Annotated[Decimal, Field(ge=0)]
 
@@ -35,7 +36,7 @@ class CapabilityConfig(Section):
     """What a model can do; see ``techniques.core.capabilities``.
 
     ``reasoning`` stands for a model that takes no temperature and wants
-    ``max_completion_tokens``.
+    ``max_completion_tokens``. ``prefill`` is how it takes the beginning of its own answer.
     """
 
     tools: bool = True
@@ -51,6 +52,7 @@ class CapabilityConfig(Section):
     n: bool = True
     context: int | None = Field(None, gt=0)
     reasoning: bool = False
+    prefill: Prefill = "none"
 
 
 class ModelConfig(Section):

@@ -175,7 +175,10 @@ class RunBook:
             record = await self._resumed(claimed, wanted, ledger)
         standing = _again(stored.standing, is_new=claimed.is_new)
         found = replace(stored, record=record, standing=standing)
-        terms = Terms(wanted.ambiguous or self.policy.ambiguous, self.policy.linger_s, self._clock)
+        policy = self.policy
+        terms = Terms(
+            wanted.ambiguous or policy.ambiguous, policy.linger_s, policy.continues, self._clock
+        )
         live = LiveRun(Held(self.journal, claimed.hold), found, ledger, terms)
         here = self.floor.here[record.name] = Here(live, wanted, Cast())
         return Begun(live.name, self._listening(here, carry))

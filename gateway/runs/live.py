@@ -65,6 +65,7 @@ class LiveRun:
         self.stopping: Stop | None = None
         self.scope = anyio.CancelScope()
         self.linger_s = terms.linger_s
+        self.continues = terms.continues
         self._journal = journal
         self._ambiguous = terms.ambiguous
         self._clock = terms.clock
@@ -127,6 +128,7 @@ class LiveRun:
         step = StepRecord(path, key, after=self._seq, role=request.role)
         if known is not None and known.of is None:
             step.attempts, step.refusals = known.attempts, known.refusals
+            step.partial = known.partial
         self.steps[path] = step
         return step
 
@@ -183,6 +185,12 @@ class LiveRun:
     def price(self, path: str) -> Price | None:
         """Return what the model costs that the step at *path* was sent to."""
         return self._prices.get(path)
+
+    async def heard_so_far(self, path: str, text: str) -> None:
+        """Write down as much of an answer as there is of it."""
+        step = self.steps[path]
+        step.partial = text
+        await self._write(step, quietly=True)
 
     async def settle(self, path: str) -> None:
         """Write down what came of a step; it may be used when this returns."""

@@ -22,11 +22,13 @@ class Terms:
     Attributes:
         ambiguous: What is done about a step of which nobody knows what came of it.
         linger_s: How long calls under way may go on when the run stops.
+        continues: Whether an answer that broke off is gone on with where its model can.
         clock: The milliseconds of the epoch.
     """
 
     ambiguous: Ambiguous = "retry"
     linger_s: float = 30.0
+    continues: bool = False
     clock: Callable[[], int] = wall_ms
 
 

@@ -19,6 +19,7 @@ class RunPolicy:
             the run away.
         retention_s: How long a run is kept after its last word.
         ambiguous: What is done about a step of which nobody knows what came of it.
+        continues: Whether an answer that broke off is gone on with where its model can.
         attach_s: How long an answer is waited for that another replica is at work on.
     """
 
@@ -27,6 +28,7 @@ class RunPolicy:
     retention_s: float = 86_400.0
     ambiguous: Ambiguous = "retry"
     attach_s: float = 55.0
+    continues: bool = False
 
     @property
     def lease_ms(self) -> int:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Prefill: TypeAlias = Literal["none", "message", "prefix", "flags"]
+"""How a model is shown the beginning of its answer: not at all; as a last turn of its own; as one
+marked ``prefix`` (DeepSeek, Mistral); as one that two flags speak of (vLLM, SGLang)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,7 @@ class Capabilities:
         stream_usage: It takes ``stream_options.include_usage``; else usage comes unasked or never.
         n: It takes ``n`` above 1.
         thinking: It reasons where a request does not say, and takes no temperature meanwhile.
+        prefill: How it takes the beginning of its own answer, to go on with it.
         context: Tokens of input and output together, None if not known.
     """
 
@@ -37,4 +43,5 @@ class Capabilities:
     stream_usage: bool = True
     n: bool = True
     thinking: bool = False
+    prefill: Prefill = "none"
     context: int | None = None

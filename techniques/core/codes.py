@@ -8,6 +8,7 @@ from typing import Final
 
 WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "answer_continued": "The answer had broken off, and the model went on with what there was.",
         "cache_control_dropped": "The provider takes no marks for its prompt cache.",
         "cap_reached": "A cap ended the technique early; the best answer so far is given.",
         "confidence_source_changed": "That source cannot be had here, and this one was used.",

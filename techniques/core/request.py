@@ -233,9 +233,7 @@ class Relay:
     """The client's own body, to be sent on as it is to a provider of the same dialect.
 
     ``raw`` are the bytes received, ``body`` the same parsed, without what only the gateway reads
-    (when something was taken out, ``raw`` is None and ``body`` is sent). ``decode`` gives the
-    neutral request that the body spells, for when another dialect must carry it after all; it is
-    read once, however often it is asked for.
+    (when something was taken out, ``raw`` is None). ``decode`` gives the neutral request.
     """
 
     dialect: str
@@ -249,10 +247,11 @@ class Relay:
 class Request:
     """What to ask of a model.
 
-    ``stream`` says whether the answer is wanted in pieces, ``role`` which part this call plays in
-    a technique (``answer``, ``candidate``, ``judge``, ``critique`` …), ``step`` which one of them
-    it is, ``strict`` that a loss in translation is an error, ``journaled`` its place in a journal.
-    ``headers`` are the few client headers that a provider of ``dialect`` may see.
+    ``stream``: the answer is wanted in pieces. ``role`` is the part that this call plays in a
+    technique (``answer``, ``candidate``, ``judge`` …), ``step`` which one of them it is,
+    ``strict``: a loss in translation is an error, ``journaled`` its place in a journal,
+    ``continues``: the last turn is the beginning of the answer. ``headers`` are the few client
+    headers that a provider of ``dialect`` may see.
 
     With ``relay`` set, what is asked is still in the client's body; ``decoded()`` gives it in full.
     """
@@ -274,6 +273,7 @@ class Request:
     headers: Mapping[str, str] = NOTHING
     relay: Relay | None = None
     journaled: str = ""
+    continues: bool = False
 
     def with_turns(self, *turns: Message) -> Request:
         """Return this request with *turns* added at the end of the conversation."""

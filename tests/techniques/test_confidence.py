@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from techniques.testing import ScriptedChannel
 from tests.techniques.scene import asks, calls, shown, tokens
 
 
-def member(**abilities: bool) -> Member:
+def member(**abilities: Any) -> Member:
     return Member("m", "model", ScriptedChannel([]), Capabilities(**abilities))
 
 

@@ -130,6 +130,7 @@ class StepRecord:
         tokens: Input and output tokens, as far as they were counted.
         cost: Picodollars, None where the price or the tokens are not known.
         events: What was answered, as ``gateway.runs.events`` writes it.
+        partial: As much of the text as had come when this was written, while it was under way.
         error: Of one that failed: kind, code and message.
         at_ms: When this was written, of the epoch.
         of: The run that it was made in, and paid by, where that is not the one that has it.
@@ -149,6 +150,7 @@ class StepRecord:
     tokens: tuple[int, int] | None = None
     cost: int | None = None
     events: str | None = None
+    partial: str | None = None
     error: tuple[str, str, str] | None = None
     at_ms: int = 0
     of: tuple[str, str] | None = None

@@ -33,7 +33,7 @@ from gateway.upstream.provider import Target
 from pricing.price import Price
 from router_service.engine import Engine
 from techniques import catalog
-from techniques.core.capabilities import Capabilities
+from techniques.core.capabilities import Capabilities, Prefill
 from techniques.core.channel import Channel
 from techniques.core.groups import task_group
 from techniques.core.json import Json
@@ -143,6 +143,7 @@ class World:
     policy: RunPolicy = POLICY
     window: int | None = None
     rules: Rules = field(default_factory=Rules)
+    prefill: Prefill = "none"
 
     def __post_init__(self) -> None:
         self.provider = ScriptedChannel(lambda request: self.script(request))
@@ -179,7 +180,10 @@ class Replica:
     slimmer: Slimmer
 
     def pipeline(self) -> Pipeline:
-        able = {"m": Capabilities(context=self.world.window), "n": Capabilities()}
+        able = {
+            "m": Capabilities(context=self.world.window, prefill=self.world.prefill),
+            "n": Capabilities(),
+        }
         models = [
             Model(Straight(self.world.provider, Target(name, "p", name, able[name])), PRICE)  # type: ignore[arg-type]
             for name in able
@@ -202,7 +206,7 @@ class Replica:
         question = said.pop("question", "What is 6 * 7?")
         asks: Json = said.pop("messages", [{"role": "user", "content": question}])
         body: dict[str, Json] = {"model": "m", "messages": asks}
-        body |= {"seed": said.pop("seed", 7)}
+        body |= {"seed": said.pop("seed", 7), **said.pop("wants", {})}
         attempted = said.pop("attempted", 0)
         raw = orjson.dumps(body)
         call = CHAT.decode(body, raw)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
@@ -26,7 +27,7 @@ F = Tool("f", "Does f.", {"type": "object", "properties": {"x": {"type": "string
 MARK = {"type": "ephemeral"}
 
 
-def able(**capabilities: bool) -> Target:
+def able(**capabilities: Any) -> Target:
     return replace(TARGET, capabilities=Capabilities(**capabilities))
 
 

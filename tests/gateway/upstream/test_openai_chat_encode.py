@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from techniques.core.capabilities import Capabilities, Prefill
 from techniques.core.errors import RequestRejected
 from techniques.core.events import Warned
+from techniques.core.json import JsonObject
 from techniques.core.request import (
     Audio,
     Document,
@@ -24,6 +26,7 @@ from techniques.core.request import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    said,
 )
 from tests.gateway.upstream.openai_chat_bytes import OPENAI, TARGET
 from tests.gateway.upstream.openai_chat_calls import (
@@ -260,3 +263,23 @@ def test_a_refusal_in_the_history_is_kept() -> None:
         "content": None,
         "refusal": "no",
     }
+
+
+@pytest.mark.parametrize(
+    ("prefill", "marks", "flags"),
+    [
+        ("message", {}, {}),
+        ("prefix", {"prefix": True}, {}),
+        ("flags", {}, {"add_generation_prompt": False, "continue_final_message": True}),
+    ],
+)
+def test_the_beginning_of_an_answer_is_shown_as_the_model_takes_it(
+    prefill: Prefill, marks: JsonObject, flags: JsonObject
+) -> None:
+    able = replace(TARGET, capabilities=Capabilities(prefill=prefill))
+    asked = neutral().with_turns(said("assistant", "It is"))
+    plain, body = (written(one, able)[0] for one in (asked, replace(asked, continues=True)))
+
+    assert body["messages"][-1] == {"role": "assistant", "content": "It is", **marks}
+    assert body["messages"][:-1] == plain["messages"][:-1]
+    assert {name: body[name] for name in body if name not in plain} == flags

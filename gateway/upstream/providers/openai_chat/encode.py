@@ -102,7 +102,23 @@ def _written(request: Request, target: Target, losses: Losses) -> Body:
     }
     body.update({name: value for name, value in optional.items() if value is not None})
     extra.pop("stream_options", None)
-    return {**body, **extra}
+    return {**body, **extra, **(_begun(body, target) if request.continues else {})}
+
+
+def _begun(body: JsonObject, target: Target) -> JsonObject:
+    """Return what tells that the last of the turns in *body* is the beginning of the answer.
+
+    Source: docs.mistral.ai (capabilities, prefix); api-docs.deepseek.com (chat prefix completion);
+    docs.vllm.ai (OpenAI-compatible server, extra parameters).
+    """
+    match target.capabilities.prefill:
+        case "prefix":
+            *turns, last = body["messages"]
+            return {"messages": [*turns, {**last, "prefix": True}]}
+        case "flags":
+            return {"add_generation_prompt": False, "continue_final_message": True}
+        case _:
+            return {}
 
 
 def _sampling(sampling: Sampling, losses: Losses) -> JsonObject:
