@@ -87,6 +87,9 @@ class Stack:
         sent: Channel = model.seated(self.session)
         # only what was let through is written down as sent
         if self.journal is not None:
+            if model.host is not None and self.session is not None:  # its slot may go to another
+                keep = partial(model.host.on_suspended, self.session)
+                self.journal.on_suspended[model.host.name] = keep
             sent = DispatchedChannel(sent, model, self.journal)
         metered = MeteredChannel(sent, model.target, model.price, self.ledger)
         channel: Channel = metered

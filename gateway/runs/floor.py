@@ -25,6 +25,8 @@ Carry: TypeAlias = Callable[[LiveRun], EventStream]
 """Carries a run out: its events."""
 
 _CLOSE_S: Final = 3.0
+_PREPARE_S: Final = 1.0
+"""How long what is done before a run is put away may take, all of it."""
 
 _log = structlog.get_logger()
 
@@ -98,6 +100,8 @@ class Floor:
             cast.end()
         answer = cast.said if finished else None
         standing, told = ending(here, failure, answer, self._clock())
+        if standing.state == "suspended":
+            await _prepare(live)
         if live.stopping is None or live.stopping.why != "stale":
             await live.end(standing)
         self.here.pop(live.record.name, None)
@@ -136,3 +140,10 @@ class Floor:
                 live = holds[lost].live
                 live.linger_s = 0.0
                 live.halt(Stop("stale"))
+
+
+async def _prepare(live: LiveRun) -> None:
+    """Do what is to be done before a run is put away; it is put away all the same."""
+    with anyio.move_on_after(_PREPARE_S):
+        for prepare in live.on_suspended.values():
+            await prepare()

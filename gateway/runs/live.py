@@ -9,7 +9,7 @@ must not be sent waits, until what it is part of is cancelled.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from random import Random  # noqa: TID251 - seeded from the run's own secret
 from typing import Final, NamedTuple, NoReturn
@@ -49,7 +49,7 @@ class LiveRun:
     """One run, claimed by this process.
 
     ``ledger`` is that of the request that it is carried out for. ``linger_s`` is how long calls
-    under way may go on when it stops.
+    under way may go on when it stops, ``on_suspended`` what is done before it is put away.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class LiveRun:
         self.scope = anyio.CancelScope()
         self.linger_s = terms.linger_s
         self.continues = terms.continues
+        self.on_suspended: dict[str, Callable[[], Awaitable[object]]] = {}
         self._journal = journal
         self._ambiguous = terms.ambiguous
         self._clock = terms.clock

@@ -19,7 +19,7 @@ from techniques.core.errors import (
     RunSuspended,
     UpstreamFailed,
 )
-from techniques.core.reply import Reply
+from techniques.core.reply import Reply, fold
 from techniques.core.request import Request
 from techniques.testing import Line
 from tests.gateway.runs.scene import Replica, World, after, sure
@@ -396,3 +396,26 @@ async def test_a_run_that_failed_for_good_is_tried_again_by_its_name() -> None:
             await replica.ask("none")
         assert (await world.stored()).standing.state == "failed"
         assert (await replica.ask("none")).text == "42"
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+async def test_what_is_done_before_a_run_is_put_away_is_done_first_and_is_not_waited_for_long(
+    *, hangs: bool
+) -> None:
+    world = World(limited({"c1"}))
+    seen: list[str] = []
+
+    async def prepare() -> None:
+        seen.append((await world.stored()).standing.state)
+        if hangs:
+            await anyio.sleep_forever()
+
+    async with world.replica() as replica:
+        begun = await replica.begin()
+        live = replica.book.floor.here[RunName("", "run")].live
+        live.on_suspended["host"] = prepare
+        with pytest.raises(RunSuspended):
+            async with begun.answer as events:
+                await fold(events)
+    assert seen == ["executing"]
+    assert (await world.stored()).standing.state == "suspended"
