@@ -260,7 +260,7 @@ class Walk:
         if agent.open:
             return
         agent.work += agent.longest
-        agent.waiting += self._now - agent.began - agent.longest
+        agent.waiting += max(self._now - agent.began - agent.longest, 0.0)
         if agent.stopped:
             self._done(agent)
         elif agent.wave + 1 < len(agent.shape):

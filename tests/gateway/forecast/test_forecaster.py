@@ -52,6 +52,16 @@ async def test_what_calls_will_hold_is_waited_for_as_at_the_ledger_itself() -> N
     assert full["binding"] == {"window": "*:tokens:60", "share": 1.0}
 
 
+async def test_a_run_that_waits_for_nothing_is_never_told_to_wait_less_than_nothing() -> None:
+    world = World(Case(steps=30), windows=(WindowSpec("*:tokens:60", "bucket", 10**9),))
+    await world.learn()
+
+    told = [await world.forecast(seed=seed) for seed in range(5)]
+
+    assert all(str(one["p50"]["waiting_s"]) == "0.0" for one in told)
+    assert not any("-0.0" in one["text"] for one in told)
+
+
 async def test_who_waits_in_the_line_already_goes_first() -> None:
     world = World(Case(steps=1, first=3000, growth=0, spread=0))
     await world.learn()
