@@ -19,6 +19,7 @@ from techniques.core.errors import (
     RunBusy,
     RunConflict,
     StreamBroken,
+    TechniqueFailed,
     TooLarge,
     Unauthenticated,
     Unavailable,
@@ -59,8 +60,9 @@ _CALLER: tuple[tuple[type[GatewayError], int], ...] = (
     (KeyLimited, 429),
     (DeadlinePassed, 408),
     (Unavailable, 503),
+    (TechniqueFailed, 502),
 )
-"""The first class that fits gives the status; the rest are 502."""
+"""The first class that fits gives the status; the rest are a bug of ours, 500."""
 
 
 def encode_failure(error: GatewayError) -> Failure:
@@ -98,7 +100,7 @@ def _status(error: GatewayError) -> int:
         return 502
     if isinstance(error, UpstreamFailed):
         return _upstream_class(error)
-    return next((status for kind, status in _CALLER if isinstance(error, kind)), 502)
+    return next((status for kind, status in _CALLER if isinstance(error, kind)), 500)
 
 
 def _upstream_class(error: UpstreamFailed) -> int:

@@ -38,6 +38,7 @@ def upstream(kind: FailureKind, status: int | None = None) -> UpstreamFailed:
         (UnknownModel("m"), 404, "not_found_error"),
         (DeadlinePassed("m"), 408, "timeout_error"),
         (TooLarge("m"), 413, "request_too_large"),
+        (GatewayError("m", code="internal_error"), 500, "api_error"),
         (TechniqueFailed("m"), 502, "api_error"),
         (Unavailable("m"), 503, "api_error"),
         (upstream("rate_limited", 429), 429, "rate_limit_error"),
