@@ -7,6 +7,10 @@ from typing import Final
 
 import orjson
 
+from gateway.stores.database.engine import DatabaseLost
+from gateway.stores.database.records import NotThere, Taken
+from gateway.stores.ledger import StoreLost
+from gateway.surfaces.asked import refusal
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Dialect
 from gateway.wire.openai_chat import OpenAIChat
@@ -104,12 +108,33 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("A bug in the gateway", GatewayError("", code="internal_error")),
 )
 
+ASKED_HEAD: Final = ("what happened", "status", "its `code`")
+ASKED: Final[Sequence[tuple[str, Exception]]] = (
+    ("A field is wrong, unknown or missing", RequestRejected("")),
+    ("The question is to nobody who is known, or has no such option", _rejected("invalid_value")),
+    ("A key decides, or a person asks", Denied("")),
+    ("You have no such question, there is no such person, or nobody at all", NotThere()),
+    ("The question has ended already", Taken()),
+    ("1,000 questions of the key or team are open", KeyLimited("")),
+    ("The tool's quota is used up", KeyLimited("", code="tool_quota_exhausted", retry_after=3)),
+    ("The database is lost", DatabaseLost()),
+    ("... or the shared store", StoreLost()),
+)
+"""What ``/v1/tools``, ``/v1/approvals`` and ``/v1/attention`` refuse, beside what keys are."""
+
 
 def rows() -> Iterator[Sequence[str]]:
     """Yield for each failure what happened, then status and name in either dialect."""
     for meaning, error in ERRORS:
         chat = _told(OpenAIChat(), error, "code")
         yield (meaning, *chat, *_told(AnthropicMessages(), error, "type"))
+
+
+def asked_rows() -> Iterator[Sequence[str]]:
+    """Yield for each failure of what agents and people ask what happened, status and code."""
+    for meaning, error in ASKED:
+        told = refusal(error)
+        yield (meaning, str(told.status_code), f"`{orjson.loads(told.body)['error']['code']}`")
 
 
 def _told(dialect: Dialect, error: GatewayError, field: str) -> tuple[str, str]:

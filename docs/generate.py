@@ -267,6 +267,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "options": options,
     "metrics": metrics,
     "errors": errors,
+    "errors-asked": lambda: _table(failures.ASKED_HEAD, failures.asked_rows()),
     "warnings": warnings,
     "broken-stream": broken_stream,
     "simulation": simulation,

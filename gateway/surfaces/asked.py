@@ -43,14 +43,15 @@ def asked_at(gate: Gate, serve: Endpoint) -> Endpoint:
                 raise Unavailable("The gateway is stopping; send the request again.")
             response = await serve(request)
         except (GatewayError, ValidationError, NotThere, Taken, DatabaseLost, StoreLost) as error:
-            response = _refusal(error)
+            response = refusal(error)
         response.headers.update(name_headers(new_name(), "openai_chat"))
         return response
 
     return guarded
 
 
-def _refusal(error: Exception) -> Response:
+def refusal(error: Exception) -> Response:
+    """Return the response that tells of *error*."""
     match error:
         case Gone():
             return Response(status_code=_LEFT)
@@ -63,7 +64,7 @@ def _refusal(error: Exception) -> Response:
             return refused(str(error), 404 if isinstance(error, NotThere) else 409)
         case _:
             code = "database_lost" if isinstance(error, DatabaseLost) else "store_lost"
-            return _refusal(Unavailable("This cannot be told now.", code=code))
+            return refusal(Unavailable("This cannot be told now.", code=code))
 
 
 async def form_of(request: Request, form: type[FormT]) -> FormT:
