@@ -21,6 +21,8 @@ SHOWN = [
         "docs/operations.md",
         "docs/thinking.md",
         "docs/attention.md",
+        "docs/pacing.md",
+        "docs/runs.md",
         "docs/context.md",
     )
     for place, text in enumerate(blocks(document, "yaml"))

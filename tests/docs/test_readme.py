@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,18 +15,15 @@ from gateway.cli import main
 from gateway.config import Config
 from gateway.config.embedded import embedded
 from gateway.pastes import pastes
-from tests.docs.documents import ADDRESS, ROOT, blocks, commands
+from tests.docs.documents import ADDRESS, ROOT, blocks, command_of, commands, run
 from tests.fakes.client import Exchange, request
-from tests.fakes.gateway import ADMIN_TOKEN, KEY_SECRET, Gateway
+from tests.fakes.gateway import Gateway
 
 DOCUMENTS = (
     "README.md",
     "CONTRIBUTING.md",
     "docs/clients.md",
     "docs/operations.md",
-    "docs/forecast.md",
-    "docs/attention.md",
-    "docs/runs.md",
 )
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 COMMANDS = [
@@ -45,21 +41,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://127.0.0.1:{gateway.port}"
 
 
-def _run(arguments: list[str], folder: Path) -> str:
-    environment = {
-        "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-        "HOME": str(folder),
-        "LOCKGATE_KEY_SECRET": KEY_SECRET,
-        "LOCKGATE_ADMIN_TOKEN": ADMIN_TOKEN,
-        "PYTHONPATH": str(ROOT),
-    }
-    result = subprocess.run(
-        arguments, capture_output=True, text=True, env=environment, cwd=folder, check=False
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
-
-
 def _asked(address: str) -> str:
     """Make a call, and return the name of it."""
     body = b'{"model": "sim-small", "messages": [{"role": "user", "content": "hi"}]}'
@@ -74,17 +55,16 @@ def test_a_command_works(line: str, address: str, tmp_path: Path) -> None:
     if "REQUEST_ID" in line:
         line = line.replace("REQUEST_ID", _asked(address))
     line = line.replace(ADDRESS, address).replace("curl ", "curl --fail-with-body -sS ", 1)
-    line = re.sub(r"^lockgate ", f"{sys.executable} -m gateway.cli ", line)
 
-    assert _run(["bash", "-euo", "pipefail", "-c", line], tmp_path)
+    assert run(command_of(line), tmp_path)
 
 
 @pytest.mark.timeout(90)
-@pytest.mark.parametrize("document", ["README.md", "docs/clients.md", "docs/attention.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/clients.md"])
 def test_the_snippets_of_python_work(document: str, address: str, tmp_path: Path) -> None:
     script = "\n".join(blocks(document, "python")).replace(ADDRESS, address)
 
-    said = _run([sys.executable, "-c", script], tmp_path)
+    said = run([sys.executable, "-c", script], tmp_path)
 
     assert re.search(r"\d", said)
 
@@ -134,6 +114,17 @@ def test_every_command_in_the_table_exists() -> None:
     ]
     for name in names:
         assert CliRunner().invoke(main, [*name, "--help"]).exit_code == 0
+
+
+def test_the_readme_lists_every_surface() -> None:
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "gateway").rglob("*.py"))
+    served = set(re.findall(r"\"(/v1/[a-z]{2,})", sources))
+    listed = (
+        (ROOT / "README.md").read_text("utf-8").partition("* Surfaces: ")[2].partition("\n* ")[0]
+    )
+
+    assert served > {"/v1/chat", "/v1/messages", "/v1/models", "/v1/runs", "/v1/approvals"}
+    assert [path for path in sorted(served) if f"`{path}" not in listed] == []
 
 
 def test_the_changelog_tells_of_every_surface() -> None:
