@@ -38,8 +38,11 @@ async def bookkeeping(
     async with journal_of(config, durable) as journal, task_group() as group:
         book = RunBook(journal, policy)
         await group.start(book.floor.serve)
-        yield book
-        group.cancel_scope.cancel()
+        try:
+            yield book
+        finally:
+            book.floor.break_off()
+            group.cancel_scope.cancel()
 
 
 @asynccontextmanager

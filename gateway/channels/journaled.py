@@ -78,9 +78,10 @@ class _Step:
 
     async def __aenter__(self) -> AsyncIterator[Event]:
         channel, run, path = self._channel, self._channel.run, self._path
-        if run.is_doubtful(path):
-            run.wasted(estimate.cost_of(self._request, channel.model.price))
+        doubtful = run.is_doubtful(path)
         step = await run.ask(path, self._request, channel.model.name)
+        if doubtful:  # and it is made again
+            run.wasted(estimate.cost_of(self._request, channel.model.price))
         if step.state in ("completed", "failed"):
             return await self._replay(step)
         try:

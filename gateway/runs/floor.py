@@ -107,6 +107,12 @@ class Floor:
         self.here.pop(live.record.name, None)
         cast.end(told)
 
+    def break_off(self) -> None:
+        """Stop all runs at once: what is sent and not answered is then known to be in doubt."""
+        for here in list(self.here.values()):
+            here.live.linger_s = 0.0
+            here.live.halt(Stop("left", Unavailable("The gateway has stopped.")))
+
     def leave(self, here: Here) -> None:
         """Note that a listener has gone; a run that nobody listens to stops.
 

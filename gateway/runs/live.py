@@ -239,18 +239,20 @@ class LiveRun:
 
     async def end(self, standing: Standing) -> None:
         """Write down how the run stands, and give up the claim."""
-        self.standing = standing
+        self.standing, rests = standing, None
+        if standing.reason == "step_ambiguous":  # it waits for somebody's word, not for a replica
+            rests = replace(self.record, background=False)
         try:
             with anyio.move_on_after(_LAST_S, shield=True):
-                await self._journal.write(Write(self.hold, (), standing, ends=True))
+                await self._journal.write(Write(self.hold, (), standing, ends=True, record=rests))
         except (StaleToken, JournalLost) as error:
             _log.warning("run.unwritten", reason=str(error) or type(error).__name__)
 
     async def _doubtful(self, known: StepRecord) -> None:
         """Do as the policy says about a step of which nobody knows what came of it."""
-        self.ledger.record(StepAmbiguous(known.model))
-        self.standing = replace(self.standing, ambiguous=self.standing.ambiguous + 1)
         if self._ambiguous == "retry":
+            self.ledger.record(StepAmbiguous(known.model))
+            self.standing = replace(self.standing, ambiguous=self.standing.ambiguous + 1)
             self.ledger.record(Warned("step_ambiguous", known.path))
             return
         asks = self._ambiguous == "ask"

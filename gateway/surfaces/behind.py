@@ -125,6 +125,9 @@ class Behind:
         except GatewayError as error:
             visit.error = error
             visit.status = self.dialects[visit.dialect].failure(error).status
+        except BaseException:
+            visit.error, visit.status = Unavailable("The gateway has stopped."), 503
+            raise
         finally:
             plan = visit.plan
             label = plan.model.name if plan is not None else ""

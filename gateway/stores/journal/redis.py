@@ -108,7 +108,11 @@ class RedisJournal:
         found: list[RunRecord] = []
         for name in await self._names.background():
             stored = await self.find(name)
-            if stored is None or stored.standing.state in ("completed", "failed", "cancelled"):
+            if (
+                stored is None
+                or not stored.record.background
+                or stored.standing.state in ("completed", "failed", "cancelled")
+            ):
                 await self._names.settle(name)
             elif stored.is_waiting and len(found) < limit:
                 found.append(stored.record)

@@ -278,6 +278,14 @@ async def test_a_run_can_be_sent_to_the_background_later(journal: Journal) -> No
     assert list(await journal.abandoned(10)) == [sent]
 
 
+async def test_a_run_that_is_called_back_from_the_background_is_not_taken_up(
+    journal: Journal,
+) -> None:
+    hold = (await claimed(journal, run(background=True))).hold
+    await journal.write(Write(hold, standing=Standing("interrupted"), ends=True, record=run()))
+    assert list(await journal.abandoned(10)) == []
+
+
 async def test_a56_all_runs_of_a_key_are_erased(journal: Journal) -> None:
     for name in ("one", "two"):
         hold = (await claimed(journal, run(name))).hold

@@ -122,6 +122,36 @@ async def test_a_doubtful_call_is_made_again_when_somebody_says_so() -> None:
         assert len(world.asked) == 1
 
 
+async def test_a_doubtful_call_is_counted_once_however_often_somebody_was_asked_first() -> None:
+    world = World(policy=RunPolicy(lease_s=LEASE_S, ambiguous="ask"))
+    async with world.replica() as first, world.replica() as second:
+        assert await first.dies(0, "baseline", after=True)
+        await anyio.sleep(LEASE_S)
+        for _ in range(3):
+            with pytest.raises(RunConflict):
+                await second.ask("baseline")
+        standing = (await world.stored()).standing
+        assert (standing.ambiguous, standing.waste) == (0, 0)
+        await second.ask("baseline", ambiguous="retry")
+        standing = (await world.stored()).standing
+        assert standing.ambiguous == 1
+        assert standing.waste > 0
+
+
+async def test_a_run_in_the_background_that_waits_for_a_word_is_not_taken_up_until_it_comes() -> (
+    None
+):
+    world = World(policy=RunPolicy(lease_s=LEASE_S, ambiguous="ask"))
+    async with world.replica() as first, world.replica() as second:
+        assert await first.dies(0, "baseline", after=True)
+        await anyio.sleep(LEASE_S)
+        with pytest.raises(RunConflict):
+            await second.ask("baseline", background=True)
+        assert await world.journal.abandoned(10) == []
+        await second.ask("baseline", background=True, ambiguous="retry")
+        assert (await world.stored()).standing.state == "completed"
+
+
 async def test_a60_after_a_kill_after_completion_the_call_is_not_made_again() -> None:
     world = World()
     async with world.replica() as first, world.replica() as second:
