@@ -29,13 +29,13 @@ from gateway.stores.journal.journal import (
     Write,
 )
 from gateway.stores.journal.memory import wall_ms
-from gateway.stores.journal.records import RunName, RunRecord, RunState, Standing, Stored
+from gateway.stores.journal.records import RunName, RunRecord, RunState, Stored
 from techniques.core.channel import EventStream
 from techniques.core.errors import RunBusy, RunConflict, Unavailable
 from techniques.core.events import Warned
 
 _POLL_S: Final = 0.25
-_CLOSE_S: Final = 3.0
+_FINAL: Final = ("cancelled", "failed")
 _OVER: Final = "The run {} was cancelled; POST to its /resume to have it go on."
 
 _log = structlog.get_logger()
@@ -66,7 +66,7 @@ class RunBook:
         here = self.floor.here.get(wanted.name)
         if here is not None:
             _must_be_same(here.live.record, wanted)
-            return Begun(here.live.name, self._listening(here))
+            return Begun(here.live.name, self._joined(here, wanted, carry, ledger))
         try:
             answer = await self.journal.claim(self._claim(wanted))
         except JournalLost as lost:
@@ -78,7 +78,7 @@ class RunBook:
         _must_be_same(answer.record, wanted)
         here = self.floor.here.get(answer.record.name)
         if here is not None:
-            return Begun(here.live.name, self._listening(here))
+            return Begun(here.live.name, self._joined(here, wanted, carry, ledger))
         return self._found(answer, wanted, carry, ledger)
 
     async def find(self, name: RunName) -> Stored | None:
@@ -173,12 +173,11 @@ class RunBook:
         stored, record = claimed.stored, claimed.stored.record
         if not claimed.is_new:
             record = await self._resumed(claimed, wanted, ledger)
-        standing = _again(stored.standing, is_new=claimed.is_new)
+        resumes = stored.standing.resumes + (0 if claimed.is_new else 1)
+        standing = replace(stored.standing, resumes=resumes)
         found = replace(stored, record=record, standing=standing)
-        policy = self.policy
-        terms = Terms(
-            wanted.ambiguous or policy.ambiguous, policy.linger_s, policy.continues, self._clock
-        )
+        policy, ambiguous = self.policy, wanted.ambiguous or self.policy.ambiguous
+        terms = Terms(ambiguous, policy.linger_s, policy.continues, self._clock)
         live = LiveRun(Held(self.journal, claimed.hold), found, ledger, terms)
         here = self.floor.here[record.name] = Here(live, wanted, Cast())
         return Begun(live.name, self._listening(here, carry))
@@ -191,7 +190,9 @@ class RunBook:
         """
         stored, record = claimed.stored, claimed.stored.record
         if record.plan != wanted.plan and stored.steps and not wanted.force:
-            standing = replace(stored.standing, state=_rest(stored.standing.state))
+            was = stored.standing.state
+            rests: RunState = "interrupted" if was == "executing" else was
+            standing = replace(stored.standing, state=rests)
             await self._write(Write(claimed.hold, (), standing, ends=True))
             raise RunConflict(
                 f"What is to be done for the run {record.name.run} has changed since it began; "
@@ -240,18 +241,29 @@ class RunBook:
         begin = None if carry is None else partial(self.floor.start, here, carry)
         return Listening(here.cast, partial(self.floor.leave, here), begin)
 
+    def _joined(self, here: Here, wanted: Wanted, carry: Carry, ledger: Ledger) -> EventStream:
+        """Return the answer of a run that is carried out here; of one that stops, as it goes on.
+
+        What it says until it stops is half an answer.
+        """
+        stop = here.live.stopping
+        if stop is None or stop.why in _FINAL or here.cast.ended:  # then it has come to its answer
+            return self._listening(here)
+        again = partial(self._again, here.live.record.name, wanted, carry, ledger)
+        return Elsewhere(here.cast.wait, again)
+
     def _elsewhere(
         self, name: RunName, wanted: Wanted, carry: Carry, ledger: Ledger
     ) -> EventStream:
         """Return the answer of a run that another is at work on; or then is again."""
-
-        async def again() -> Begun:
-            begun = await self.begin(replace(wanted, run=name.run), carry, ledger)
-            if begun is None:
-                raise _lost()
-            return begun
-
+        again = partial(self._again, name, wanted, carry, ledger)
         return Elsewhere(partial(self._patient, name), again)
+
+    async def _again(self, name: RunName, wanted: Wanted, carry: Carry, ledger: Ledger) -> Begun:
+        begun = await self.begin(replace(wanted, run=name.run), carry, ledger)
+        if begun is None:
+            raise _lost()
+        return begun
 
     async def _patient(self, name: RunName) -> None:
         """Wait until nobody else is at work on a run any more.
@@ -277,14 +289,6 @@ def _must_be_same(record: RunRecord, wanted: Wanted) -> None:
         raise RunConflict(
             f"The run {record.name.run} was begun with another request.", code="run_mismatch"
         )
-
-
-def _again(standing: Standing, *, is_new: bool) -> Standing:
-    return standing if is_new else replace(standing, resumes=standing.resumes + 1)
-
-
-def _rest(state: RunState) -> RunState:
-    return "interrupted" if state == "executing" else state
 
 
 def _cancelled(run: str) -> RunConflict:

@@ -65,7 +65,9 @@ class Floor:
         """Begin to carry a run out."""
         if self._group is None:
             self.here.pop(here.live.record.name, None)
-            raise Unavailable("The gateway is stopping; send the request again.")
+            stopping = Unavailable("The gateway is stopping; send the request again.")
+            here.cast.end(stopping)  # who began it waits for its end
+            raise stopping
         self._group.start_soon(self._execute, here, carry)
 
     async def _execute(self, here: Here, carry: Carry) -> None:
@@ -100,12 +102,16 @@ class Floor:
             cast.end()
         answer = cast.said if finished else None
         standing, told = ending(here, failure, answer, self._clock())
-        if standing.state == "suspended":
-            await _prepare(live)
-        if live.stopping is None or live.stopping.why != "stale":
-            await live.end(standing)
-        self.here.pop(live.record.name, None)
-        cast.end(told)
+        try:
+            if standing.state == "suspended":
+                await _prepare(live)
+            if live.stopping is None or live.stopping.why != "stale":
+                await live.end(standing)
+        except Exception:  # noqa: BLE001 - what cannot be written must not end all other runs
+            _log.exception("run.bug", run=live.name)
+        finally:
+            self.here.pop(live.record.name, None)
+            cast.end(told)
 
     def break_off(self) -> None:
         """Stop all runs at once: what is sent and not answered is then known to be in doubt."""
