@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -30,15 +30,28 @@ from gateway.stores.journal.records import (
     Stored,
     written,
 )
-from techniques.core.errors import RequestRejected
-from techniques.core.events import Relayed
+from techniques.core.errors import RequestRejected, StreamBroken
+from techniques.core.events import Choice, Relayed
 from techniques.core.json import Json, JsonObject
+from techniques.core.reply import Fold
 
 RUN: Final = "rel-run/1"
 CHECKPOINT: Final = "agentpause-checkpoint/1"
 _SORTED: Final = orjson.OPT_SORT_KEYS
 _ADAPTERS: Final[dict[Any, TypeAdapter[Any]]] = {}
 _LATEST_MS: Final = 10**13
+_MOST: Final = 2**53
+"""What the numbers of a run may come to together: they are added to, and added up, ever after."""
+_MOST_TOKENS: Final = 2**40
+_UNREADABLE: Final = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    RecursionError,
+)
+_Session = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[^\x00]*$")]
 T = TypeVar("T")
 
 
@@ -95,7 +108,7 @@ def _check(
 ) -> None:
     _read(Name, record.name.run, "run.name")
     if record.session is not None:
-        _read(Name, record.session, "run.session")
+        _read(_Session, record.session, "run.session")
     if not 0 <= record.created_ms < _LATEST_MS:
         raise bad("run.created_ms is no instant.", param="run.created_ms")
     if "\0" in "".join((record.body, *(step.path for step in steps))):
@@ -105,6 +118,7 @@ def _check(
     if len({step.path for step in steps}) != len(steps):
         raise bad("Two steps have one path.", param="steps")
     _size(record, standing, *steps)
+    _numbers(standing, *steps)
     _events(standing.answer, "run.standing.answer")
     for place, step in enumerate(steps):
         _events(step.events, f"steps.{place}.events")
@@ -119,19 +133,56 @@ def _size(*kept: RunRecord | Standing | StepRecord) -> None:
         raise bad("There is a number that is too large.", param="steps") from None
 
 
+def _numbers(*kept: Standing | StepRecord) -> None:
+    """Check that all that is counted is an amount, and every time an instant."""
+    total = 0
+    for one in kept:
+        at = "run.standing" if isinstance(one, Standing) else "steps"
+        for name in (field.name for field in fields(one)):
+            is_time = name.endswith("_ms")
+            for number in _ints(getattr(one, name)):
+                total += 0 if is_time else number
+                if number < 0 or (is_time and number >= _LATEST_MS) or total > _MOST:
+                    raise bad(f"{at}: {name} cannot be so.", param=at)
+
+
+def _ints(value: object) -> list[int]:
+    parts = value if isinstance(value, tuple) else (value,)
+    return [part for part in parts if isinstance(part, int)]
+
+
 def _events(kept: str | None, at: str) -> None:
-    """Check that *kept* are events, each as it is to be."""
+    """Check that *kept* are events, each as it is to be, and together an answer."""
+    if kept is None:
+        return
+    folded = Fold()
     try:
-        for event in unpacked(kept or "[]"):
+        for event in unpacked(kept):
             _form(event)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+            folded.feed(event)
+        folded.reply()
+    except (*_UNREADABLE, StreamBroken):
         raise bad(f"{at} are no events of an answer.", param=at) from None
 
 
 def _form(event: Any) -> None:
+    """Check *event*, and what is in it: what is already of a kind is not looked into.
+
+    Raises:
+        ValueError: A field of it cannot be so.
+        TypeError: It cannot be where it is.
+    """
     named = event._fields if isinstance(event, Relayed) else [one.name for one in fields(event)]
     values = {name: getattr(event, name) for name in named}
-    _adapter(type(event)).validate_python(values)
+    if _adapter(type(event)).validate_python(values) != event:
+        raise ValueError("a text for a number")
+    if isinstance(event, Choice) and isinstance(event.event, Choice):
+        raise TypeError("a choice within a choice")
+    for value in values.values():
+        if isinstance(value, int | float) and not 0 <= value <= _MOST_TOKENS:
+            raise ValueError("no amount, and no place")
+        if isinstance(value, Relayed) or is_dataclass(value):
+            _form(value)
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:
