@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
 from starlette.applications import Starlette
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -17,6 +18,7 @@ from gateway.surfaces.completion import CompletionEndpoint
 from gateway.surfaces.count_tokens import CountTokensEndpoint
 from gateway.surfaces.forecast import ForecastEndpoint
 from gateway.surfaces.gate import Gate
+from gateway.surfaces.incoming import headers_of
 from gateway.surfaces.ledger import LedgerEndpoint
 from gateway.surfaces.models import ModelsEndpoint
 from gateway.surfaces.runs import run_routes
@@ -24,6 +26,7 @@ from gateway.surfaces.tools import ToolsEndpoint
 from gateway.surfaces.windows import WindowsEndpoint
 from gateway.wire.dialect import Dialect
 from gateway.wiring import Parts
+from techniques.core.errors import RequestRejected
 
 CHAT: Final[Dialect] = spoken.CHAT
 MESSAGES: Final[Dialect] = spoken.MESSAGES
@@ -52,6 +55,8 @@ class App:
         served = self._completions.get(scope["path"])
         if served is not None and scope.get("method") == "POST":
             await served(scope, receive, send)
+        elif "\0" in scope["path"] or b"%00" in scope["query_string"]:
+            await _no_address(scope)(scope, receive, send)
         else:
             assert self._others is not None
             await self._others(scope, receive, send)
@@ -66,6 +71,12 @@ class App:
             }
             self._others = _others(parts)
             yield
+
+
+def _no_address(scope: Scope) -> Response:
+    """Refuse a NUL, which some databases take for no text, before it gets to any."""
+    error = RequestRejected("There is a NUL in the address, and nothing is called so.")
+    return spoken.failed(error, spoken.dialect_of(headers_of(scope)))
 
 
 def _others(parts: Parts) -> Starlette:

@@ -77,8 +77,8 @@ def _wrong(at: str, expected: str) -> NoReturn:
 
 
 def _word(at: str, value: Json) -> str:
-    if not isinstance(value, str) or not value or len(value) > 256:
-        _wrong(at, "a text of 1 to 256 characters")
+    if not isinstance(value, str) or not value or len(value) > 256 or "\0" in value:
+        _wrong(at, "a text of 1 to 256 characters, none of them NUL")
     return value
 
 

@@ -33,16 +33,18 @@ _AGAIN_S: Final = 5
 """After which to look again, where nobody can tell how often a person was asked."""
 _ASKED: Final[JsonObject] = {"ask": "go", "until": None}
 
-Option = Annotated[str, Field(min_length=1, max_length=200)]
+_PLAIN: Final = r"^[^\x00]*$"
+"""Texts without NUL, which not every database can keep."""
+Option = Annotated[str, Field(min_length=1, max_length=200, pattern=_PLAIN)]
 
 
 class NewQuestion(Section):
     """A question to a person. Who asks is known by the key; nobody is who the body says."""
 
     person: str = Field(min_length=1, max_length=64)
-    question: str = Field(min_length=1, max_length=4000)
+    question: str = Field(min_length=1, max_length=4000, pattern=_PLAIN)
     kind: Kind = "question"
-    detail: str = Field("", max_length=20_000)
+    detail: str = Field("", max_length=20_000, pattern=_PLAIN)
     options: tuple[Option, ...] = Field((), max_length=20)
     urgency: Literal["normal", "urgent"] = "normal"
     expires_s: float | None = Field(None, gt=0, le=30 * 86_400)
@@ -51,8 +53,8 @@ class NewQuestion(Section):
 class Decided(Section):
     """What a person decides: of the options one, and a note if they like."""
 
-    option: str | None = Field(None, max_length=200)
-    note: str | None = Field(None, max_length=4000)
+    option: str | None = Field(None, max_length=200, pattern=_PLAIN)
+    note: str | None = Field(None, max_length=4000, pattern=_PLAIN)
 
 
 class Away(Section):

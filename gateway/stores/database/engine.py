@@ -157,8 +157,11 @@ def _engine(url: str, pool: int) -> AsyncEngine:
             pool_timeout=5,
             pool_pre_ping=True,
             connect_args={"timeout": 5, "command_timeout": 30},
+            hide_parameters=True,  # prompts are among them, and what goes wrong is logged
         )
-    engine = create_async_engine(url, pool_size=pool, max_overflow=0, pool_timeout=5)
+    engine = create_async_engine(
+        url, pool_size=pool, max_overflow=0, pool_timeout=5, hide_parameters=True
+    )
     event.listen(engine.sync_engine, "connect", _set_up)
     event.listen(engine.sync_engine, "begin", _begin)
     return engine

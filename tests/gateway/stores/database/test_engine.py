@@ -9,6 +9,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import IntegrityError
 
 from gateway.stores.database import migrate
 from gateway.stores.database.engine import (
@@ -161,3 +162,21 @@ def test_every_step_is_known_and_the_last_is_the_head() -> None:
     steps = sorted((Path(migrate.__file__).parent / "migrations/versions").glob("v*.py"))
 
     assert steps[-1].stem.startswith(migrate.HEAD)
+
+
+async def test_what_was_to_be_written_is_in_no_error(database_url: str) -> None:
+    insert = (
+        "INSERT INTO runs (owner, run, body, state, background, token, until_ms, created_ms,"
+        " written_ms, record, standing) VALUES ('o', 'r', 'b', 's', 0, 0, 0, 0, 0, :record, '{}')"
+    )
+
+    async def write(database: Database) -> None:
+        async with database.writing() as connection:
+            await connection.execute(text(insert), {"record": "a prompt"})
+
+    async with opened(database_url) as database:
+        await write(database)
+        with pytest.raises(IntegrityError) as told:
+            await write(database)
+    assert "INSERT INTO runs" in str(told.value)
+    assert "a prompt" not in str(told.value)
