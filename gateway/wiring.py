@@ -39,14 +39,13 @@ from gateway.planning.plan import Defaults, Planner
 from gateway.planning.slims import Slims
 from gateway.policy.accounts import account_of, served
 from gateway.policy.callers import caps_of, rules_of
-from gateway.policy.keys import Door
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.prices import price_of
 from gateway.policy.targets import target_of
-from gateway.runs.book import RunBook
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.completion import Front
+from gateway.surfaces.gate import Gate
 from gateway.surfaces.spoken import DIALECTS
 from gateway.upstream import provider, providers
 from gateway.upstream.account import Account
@@ -113,11 +112,12 @@ async def running(
         )
         pipeline = await _pipeline(config, catalogue, load(catalog), paced)
         runs = await stack.enter_async_context(bookkeeping(config, kept.durable))
-        behind = _behind(kept.door, pipeline, spool, runs)
+        behind = Behind(kept.door, pipeline, (spool,), runs, DIALECTS) if runs else None
+        gate = behind.attend() if behind else Gate()
         await stack.enter_async_context(hosting(upstreams.hosts, upstreams.accounts, paced.ledger))
         server = config.server
         front = Front(
-            kept.door, pipeline, (spool,), server.max_body, server.keepalive_s, behind=behind
+            kept.door, pipeline, (spool,), server.max_body, server.keepalive_s, behind, gate
         )
         yield Parts(
             front,
@@ -133,15 +133,6 @@ async def running(
             board,
             paced.lost,
         )
-
-
-def _behind(door: Door, pipeline: Pipeline, spool: Spool, runs: RunBook | None) -> Behind | None:
-    """Return what carries out runs that nobody waits for, None without a journal."""
-    if runs is None:
-        return None
-    behind = Behind(door, pipeline, (spool,), runs, DIALECTS)
-    runs.floor.beside(behind.sweep)
-    return behind
 
 
 def _summed() -> CollectorRegistry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -15,10 +15,13 @@ from gateway.pipeline import Asked, Pipeline
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import Caller, Door
 from gateway.runs.book import RunBook
-from gateway.runs.terms import Ambiguous
+from gateway.runs.floor import Carry
+from gateway.runs.terms import Ambiguous, Stop
+from gateway.runs.wanted import Begun, Wanted
 from gateway.stores.journal.journal import JournalLost
 from gateway.stores.journal.records import RunName, Sent
 from gateway.surfaces.finishing import finished
+from gateway.surfaces.gate import Gate
 from gateway.surfaces.kept import wanted
 from gateway.surfaces.named import new_name
 from gateway.surfaces.visit import Visit
@@ -28,6 +31,7 @@ from techniques.core.channel import EventStream
 from techniques.core.errors import GatewayError, RequestRejected, Unavailable
 
 _SWEEP_S: Final = 5.0
+_LOOK_S: Final = 0.1
 _AT_ONCE: Final = 20
 
 _log = structlog.get_logger()
@@ -43,13 +47,20 @@ class Pressed:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """Carries runs out that nobody waits for."""
+    """Carries runs out that nobody waits for; in the midst of their calls no process ends."""
 
     door: Door
     pipeline: Pipeline
     meters: tuple[Meter, ...]
     runs: RunBook
     dialects: Mapping[str, Dialect]
+    gate: Gate = field(default_factory=Gate)
+
+    def attend(self) -> Gate:
+        """Begin to look after runs that nobody waits for; return the gate that they hold open."""
+        self.runs.floor.beside(self.sweep)
+        self.runs.floor.beside(self.rest)
+        return self.gate
 
     async def begin(
         self, caller: Caller, sent: Sent, run: str | None, pressed: Pressed | None = None
@@ -72,16 +83,36 @@ class Behind:
             ambiguous=pressed.ambiguous,
         )
         carry = partial(self.pipeline.answer, asked, plan, visit.ledger)
-        begun = await self.runs.begin(want, carry, visit.ledger)
+        self.gate.enter()
+        try:
+            begun = await self._begun(want, carry, visit.ledger)
+            visit.run = begun.run
+            self.runs.floor.beside(partial(self._heard, visit, begun.answer))
+        except BaseException:
+            self.gate.leave()
+            raise
+        return begun.run
+
+    async def _begun(self, want: Wanted, carry: Carry, ledger: Ledger) -> Begun:
+        begun = await self.runs.begin(want, carry, ledger)
         if begun is None:
             raise Unavailable("The journal of runs does not answer.", code="journal_lost")
-        visit.run = begun.run
-        self.runs.floor.beside(partial(self._heard, visit, begun.answer))
-        return begun.run
+        return begun
+
+    async def rest(self) -> None:
+        """When the gateway is told to stop, have what nobody hears stop after the calls under way.
+
+        Another replica takes it up, or this one when it is there again.
+        """
+        while not self.gate.closing:  # noqa: ASYNC110 - what is told by a signal wakes nobody
+            await anyio.sleep(_LOOK_S)
+        for here in list(self.runs.floor.here.values()):
+            if here.live.record.background and here.cast.listening <= 1:
+                here.live.halt(Stop("left", Unavailable("The gateway is stopping.")))
 
     async def sweep(self) -> None:
         """Go on with runs of the background whose replica is gone, until cancelled."""
-        while True:
+        while not self.gate.closing:
             await anyio.sleep(_SWEEP_S)
             try:
                 for record in await self.runs.journal.abandoned(_AT_ONCE):
@@ -129,6 +160,7 @@ class Behind:
             visit.error, visit.status = Unavailable("The gateway has stopped."), 503
             raise
         finally:
+            self.gate.leave()
             plan = visit.plan
             label = plan.model.name if plan is not None else ""
             visit.ledger.record(finished(visit, visit.dialect, label))

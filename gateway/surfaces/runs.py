@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -24,10 +25,12 @@ from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.run_view import view_of
 from gateway.surfaces.spoken import dialect_of, failed
+from gateway.wire.dialect import Dialect
 from techniques.core.errors import (
     GatewayError,
     RequestRejected,
     RunBusy,
+    Unavailable,
     UnknownModel,
 )
 from techniques.core.json import JsonObject
@@ -113,8 +116,17 @@ class RunEndpoints:
         """Stream how a run stands, each time that it has changed, until it is over."""
         stored = await self._own(request, caller)
         headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-        stream = self._changes(stored)
+        stream = self._told(stored, dialect_of(request.headers))
         return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
+
+    async def _told(self, stored: Stored, dialect: Dialect) -> AsyncGenerator[bytes, None]:
+        """Yield changes; what ends before the run is over ends in an error."""
+        try:
+            async with aclosing(self._changes(stored)) as changes:
+                async for change in changes:
+                    yield change
+        except GatewayError as error:
+            yield b"event: error\ndata: %s\n\n" % dialect.failure(error).body
 
     async def _changes(self, stored: Stored) -> AsyncGenerator[bytes, None]:
         told: JsonObject = {}
@@ -132,6 +144,8 @@ class RunEndpoints:
             if found.standing.state in _OVER:
                 return
             await anyio.sleep(_LOOK_S)
+            if self.behind.gate.closing:
+                raise Unavailable("The gateway is stopping; ask again.")
             silent_s += _LOOK_S
             found = await self.runs.find(found.record.name)
 
