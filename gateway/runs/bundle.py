@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from gateway.context.memory import Remembered, remembered
 from gateway.policy.asked import fault_of
 from gateway.policy.wishes import PREFIX
 from gateway.runs.events import unpacked
@@ -119,6 +120,7 @@ def _check(
         raise bad("Two steps have one path.", param="steps")
     _size(record, standing, *steps)
     _numbers(standing, *steps)
+    _decided(standing.decided)
     _events(standing.answer, "run.standing.answer")
     for place, step in enumerate(steps):
         _events(step.events, f"steps.{place}.events")
@@ -149,6 +151,18 @@ def _numbers(*kept: Standing | StepRecord) -> None:
 def _ints(value: object) -> list[int]:
     parts = value if isinstance(value, tuple) else (value,)
     return [part for part in parts if isinstance(part, int)]
+
+
+def _decided(decided: Mapping[str, str]) -> None:
+    """Check that what was decided can be followed; a name that is not known is followed by none."""
+    cut, at = decided.get("cut"), "run.standing.decided.cut"
+    if cut is None:
+        return
+    try:
+        remembered(cut)
+    except (ValueError, TypeError, KeyError):
+        raise bad(f"{at} is no cut of a conversation.", param=at) from None
+    _read(Remembered, orjson.loads(cut), at)
 
 
 def _events(kept: str | None, at: str) -> None:

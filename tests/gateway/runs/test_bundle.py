@@ -10,6 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
+from gateway.context.cut import Cut
+from gateway.context.memory import Remembered, remembered
 from gateway.runs.bundle import brought, bundle
 from gateway.stores.journal.records import RunName, Standing, StepRecord, Stored
 from gateway.surfaces.run_view import view_of
@@ -89,6 +91,28 @@ async def test_numbers_are_refused_that_are_too_large_together() -> None:
         step["cost"] = 2**52
     assert len(body["steps"]) > 2
     assert "cost" in _refused(body)
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "",
+        "{}",
+        "[]",
+        "{",
+        '{"cut": {"removed": "x"}, "method": null, "turn": null}',
+        '{"cut": {"nothing": 1}, "method": null, "turn": null}',
+        '{"cut": {}, "method": "guess", "turn": null}',
+        '{"cut": {}, "method": null, "turn": "x"}',
+    ],
+)
+async def test_a_cut_that_is_none_is_refused(cut: str) -> None:
+    body = await _document()
+    body["run"]["standing"]["decided"] = {"cut": cut}
+    assert "decided" in _refused(body)
+    kept = Remembered(Cut(3, "They spoke.", 4, 1), "truncate", 9)
+    body["run"]["standing"]["decided"] = {"cut": kept.written(), "later": "anything"}
+    assert remembered(brought(_sealed(body), "k").standing.decided["cut"]) == kept
 
 
 @pytest.mark.parametrize(

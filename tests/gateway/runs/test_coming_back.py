@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from gateway.context.slimmer import Slimmer
 from gateway.runs.book import RunBook
 from gateway.runs.terms import Stop
 from gateway.stores.journal.journal import Write
@@ -83,7 +84,7 @@ async def test_who_comes_back_to_a_run_that_is_being_cancelled_is_told_so() -> N
 async def test_a_run_that_cannot_be_carried_out_any_more_is_told_so_at_once() -> None:
     world = World()
     book = RunBook(Mortal(world.journal), POLICY, now_ms)
-    replica = Replica(world, book, Mortal(world.journal))
+    replica = Replica(world, book, Mortal(world.journal), Slimmer())
     with anyio.fail_after(1), pytest.raises(Unavailable):
         await replica.ask()
     assert not book.floor.here
