@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Final, TypeVar
 
+import structlog
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -47,6 +48,7 @@ _BUSY_MS: Final = 10_000
 _AT_ONCE: Final = 8
 """Who waits for a batch is woken so many in a turn of the event loop: each has work to do then."""
 T = TypeVar("T")
+_log = structlog.get_logger()
 
 
 @dataclass(slots=True)
@@ -173,7 +175,9 @@ class _SqliteThread(Thread):
         try:
             self._connection = self._connection or _connected(self._path)
             _carry_out(self._connection, batch)
-        except (sqlite3.Error, JournalLost) as error:
+        except Exception as error:  # noqa: BLE001 - this thread keeps the runs of all
+            if not isinstance(error, sqlite3.Error | JournalLost):
+                _log.exception("journal.bug")
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
@@ -268,7 +272,9 @@ async def _tried(database: Database, batch: Sequence[_Asked]) -> JournalLost | N
         async with database.writing() as connection:
             for asked in batch:
                 asked.result = await _asked_of(connection, asked.operation())
-    except (DatabaseLost, SQLAlchemyError, OSError, JournalLost) as error:
+    except Exception as error:  # noqa: BLE001 - this task keeps the runs of all
+        if not isinstance(error, DatabaseLost | SQLAlchemyError | OSError | JournalLost):
+            _log.exception("journal.bug")
         return JournalLost(str(error))
     return None
 

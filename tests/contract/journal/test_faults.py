@@ -66,3 +66,25 @@ async def test_a_redis_that_was_emptied_has_no_claim_of_anybody(valkey: Valkey) 
     await client.flushall()
     assert list(await journal.renew([hold], 1000)) == [hold]
     await client.aclose()
+
+
+async def test_what_no_record_can_hold_costs_no_other_run_anything(database_url: str) -> None:
+    async with opened(database_url) as database, sql_journal(database, database_url) as journal:
+        good, bad = [(await claimed(journal, run(name))).hold for name in ("good", "bad")]
+        failed: list[JournalLost] = []
+
+        async def write(write: Write) -> None:
+            try:
+                await journal.write(write)
+            except JournalLost as error:
+                failed.append(error)
+
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as group:
+                for change in (Write(bad, (step(cost=2**64),)), Write(good, (step(),))):
+                    group.start_soon(write, change)
+            assert len(failed) == 1
+            found = await journal.find(run("good").name)
+            assert found is not None
+            assert found.steps == (step(),)
+            await journal.write(Write(bad, (step(cost=1),)))
