@@ -1,9 +1,10 @@
 """What the journal costs: CPU of a step, and for how long it keeps the event loop from turning.
 
-``python -m bench.journal [--runs N] [--at-once N]`` carries out runs of a technique whose calls are
-answered at once, without a journal and with one in SQLite, in turn, and prints the difference. CPU
-is that of the whole process, so of the journal's thread too. The longest block is how much later
-than asked a task wakes up that sleeps for a millisecond; the same is printed without a journal.
+``python -m bench.journal [--runs N] [--at-once N] [--encrypted]`` carries out runs of a technique
+whose calls are answered at once, without a journal and with one in SQLite, in turn, and prints the
+difference. CPU is that of the whole process, so of the journal's thread too. The longest block is
+how much later than asked a task wakes up that sleeps for a millisecond; the same is printed without
+a journal.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from gateway.policy.wishes import Wishes
 from gateway.runs.book import RunBook
 from gateway.runs.live import LiveRun
 from gateway.stores.database.engine import opened
+from gateway.stores.journal.seal import Seal
+from gateway.stores.journal.sealed import SealedJournal
 from gateway.stores.journal.sql import sql_journal
 from gateway.surfaces.kept import wanted
 from gateway.upstream.provider import Target
@@ -152,14 +155,16 @@ async def measured(pipeline: Pipeline, book: RunBook | None, runs: range, at_onc
     return Round(1000 * cpu_s / steps, sorted(1000 * block for block in blocks))
 
 
-async def compared(folder: Path, runs: int, at_once: int) -> tuple[list[Round], list[Round]]:
+async def compared(
+    folder: Path, runs: int, at_once: int, seal: Seal
+) -> tuple[list[Round], list[Round]]:
     """Measure without and with a journal in turn."""
     url = f"sqlite+aiosqlite:///{folder}/journal.db"
     pipeline = _pipeline()
     without: list[Round] = []
     with_one: list[Round] = []
     async with opened(url) as database, sql_journal(database, url) as journal:
-        book = RunBook(journal)
+        book = RunBook(SealedJournal(journal, seal))
         async with task_group() as group:
             await group.start(book.floor.serve)
             for number in range(_ROUNDS + 1):
@@ -175,11 +180,13 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--runs", type=int, default=300, help="in a round")
     asked.add_argument("--at-once", type=int, nargs="*", default=[1, 8, 32])
+    asked.add_argument("--encrypted", action="store_true", help="a journal that is encrypted")
     stated = asked.parse_args()
+    seal = Seal([bytes(32)] if stated.encrypted else [])
     print("at once  CPU a step, ms: without  with  added   longest block, ms: without  with")  # noqa: T201
     for at_once in stated.at_once:
         with tempfile.TemporaryDirectory() as folder:
-            without, with_one = asyncio.run(compared(Path(folder), stated.runs, at_once))
+            without, with_one = asyncio.run(compared(Path(folder), stated.runs, at_once, seal))
         plain, kept = (median(r.cpu_ms for r in rounds) for rounds in (without, with_one))
         worst = [max(r.blocks_ms[-1] for r in rounds) for rounds in (without, with_one)]
         cpu = f"{plain:25.3f}{kept:6.3f}{kept - plain:7.3f}"

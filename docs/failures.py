@@ -105,6 +105,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("The store of limits and budgets is lost", Unavailable("", code="store_lost")),
     ("... or the database, and what a budget has spent", Unavailable("", code="database_lost")),
     ("The journal of runs is lost, in the middle of one", Unavailable("", code="journal_lost")),
+    ("... or has it encrypted with another key", Unavailable("", code="journal_sealed")),
     ("A bug in the gateway", GatewayError("", code="internal_error")),
 )
 

@@ -12,6 +12,8 @@ from gateway.runs.book import RunBook
 from gateway.runs.wanted import RunPolicy
 from gateway.stores.journal.journal import Journal
 from gateway.stores.journal.memory import MemoryJournal
+from gateway.stores.journal.seal import Seal
+from gateway.stores.journal.sealed import SealedJournal
 from techniques.core.groups import task_group
 
 _MOST_WAIT_S: Final = 5.0
@@ -47,8 +49,12 @@ async def bookkeeping(
 
 @asynccontextmanager
 async def journal_of(config: Config, durable: Durable | None) -> AsyncGenerator[Journal, None]:
-    """Open the journal that *config* asks for; without a database it is in memory."""
+    """Open the journal that *config* asks for; without a database it is in memory.
+
+    What lasts longer than the process is encrypted if there is a key for it.
+    """
     stated, store = config.journal, config.store
+    seal = Seal(stated.keys)
     if stated.durability == "redis":
         assert store.redis is not None, "checked when the configuration was"
         from redis.asyncio import Redis  # it takes long to import, and most gateways need none
@@ -59,13 +65,13 @@ async def journal_of(config: Config, durable: Durable | None) -> AsyncGenerator[
         kind = RedisCluster if store.cluster else Redis
         client = kind.from_url(store.redis.get_secret_value(), socket_timeout=_MOST_WAIT_S)
         try:
-            yield RedisJournal(client, store.prefix, stated.retention)
+            yield SealedJournal(RedisJournal(client, store.prefix, stated.retention), seal)
         finally:
             await client.aclose()
     elif stated.durability == "database" and durable is not None:
         from gateway.stores.journal.sql import sql_journal
 
         async with sql_journal(durable.database, config.database.url) as journal:
-            yield journal
+            yield SealedJournal(journal, seal)
     else:
         yield MemoryJournal()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from base64 import b64decode
+from typing import Final, Literal
 
-from pydantic import Field
+from pydantic import Field, SecretStr, field_validator
 
 from gateway.config.section import Section
 from gateway.config.values import Seconds
+
+_BYTES: Final = 32
+_HEX: Final = 64
 
 
 class JournalConfig(Section):
@@ -19,7 +23,9 @@ class JournalConfig(Section):
     come back. ``ambiguous`` is what is done about a call that was sent by a replica that is gone:
     made again, its run stopped until somebody says so, or its run failed. ``resume_stream:
     prefill`` has a model whose streamed answer broke off go on with it, where it can
-    (``capabilities.prefill``); otherwise such an answer is asked for anew.
+    (``capabilities.prefill``); otherwise such an answer is asked for anew. With ``encryption``, a
+    key or several, prompts and answers are kept so that only who has the key reads them: the first
+    is the one to encrypt with, the others are older.
     """
 
     durability: Literal["database", "redis", "memory", "off"] = "database"
@@ -29,3 +35,34 @@ class JournalConfig(Section):
     attach_s: Seconds = Field(55.0, ge=0)
     ambiguous: Literal["retry", "ask", "fail"] = "retry"
     resume_stream: Literal["redo", "prefill"] = "redo"
+    encryption: SecretStr | tuple[SecretStr, ...] | None = None
+
+    @field_validator("encryption")
+    @classmethod
+    def _are_keys(
+        cls, stated: SecretStr | tuple[SecretStr, ...] | None
+    ) -> SecretStr | tuple[SecretStr, ...] | None:
+        if stated == ():
+            raise ValueError("a list of keys has one at the least")
+        _keys(stated)
+        return stated
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """The keys of ``encryption``, none without it."""
+        return _keys(self.encryption)
+
+
+def _keys(stated: SecretStr | tuple[SecretStr, ...] | None) -> tuple[bytes, ...]:
+    several = (stated,) if isinstance(stated, SecretStr) else stated or ()
+    return tuple(_key(one.get_secret_value()) for one in several)
+
+
+def _key(text: str) -> bytes:
+    try:
+        key = bytes.fromhex(text) if len(text) == _HEX else b64decode(text, validate=True)
+    except ValueError:
+        key = b""
+    if len(key) != _BYTES:
+        raise ValueError("a key has 32 bytes, in hex or base64: openssl rand -hex 32 makes one")
+    return key

@@ -26,7 +26,9 @@ from gateway.credentials import is_credential
 
 _PREFIX = "LOCKGATE_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_SECRET = re.compile(r"providers\..+\.api_key|metrics\.token|attention\.persons\..+_secret")
+_SECRET = re.compile(
+    r"providers\..+\.api_key|metrics\.token|attention\.persons\..+_secret|journal\.encryption.*"
+)
 _ADDRESSES = frozenset({"store.redis", "database.url"})
 _WITH_PASSWORD = re.compile(r"//[^/@]*:[^/@$]+@")
 _FILES = frozenset({"reliability.calibration"})  # named from the folder of the configuration

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateway.runs.book import RunBook
+from gateway.runs.terms import lost_of
 from gateway.stores.journal.journal import Journal, JournalLost, Sought
 from gateway.stores.journal.records import Stored
-from techniques.core.errors import RunBusy, RunConflict, Unavailable
+from techniques.core.errors import RunBusy, RunConflict
 
 
 class Archive:
@@ -29,7 +30,7 @@ class Archive:
         try:
             return await self._journal.listed(sought)
         except JournalLost as lost:
-            raise _lost() from lost
+            raise lost_of(lost) from lost
 
     async def put(self, brought: Stored, *, replaces: bool = False) -> None:
         """Put a run in, all of it or nothing. With *replaces*, in place of one of its name.
@@ -42,7 +43,7 @@ class Archive:
         try:
             there = await self._journal.put(brought, replaces=replaces)
         except JournalLost as lost:
-            raise _lost() from lost
+            raise lost_of(lost) from lost
         if there is None:
             return
         run = brought.record.name.run
@@ -61,7 +62,7 @@ class Archive:
         try:
             return await self._journal.forget(names)
         except JournalLost as lost:
-            raise _lost() from lost
+            raise lost_of(lost) from lost
 
     async def erase(self, owner: str) -> int:
         """Erase all runs of a key, those under way too, and return how many there were.
@@ -70,7 +71,3 @@ class Archive:
             Unavailable: The journal does not answer.
         """
         return await self._book.erase(owner)
-
-
-def _lost() -> Unavailable:
-    return Unavailable("The journal of runs does not answer.", code="journal_lost")

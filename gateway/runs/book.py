@@ -18,7 +18,7 @@ from gateway.runs.events import unpacked
 from gateway.runs.floor import Carry, Floor
 from gateway.runs.listening import Elsewhere, Listening, Told
 from gateway.runs.live import Held, LiveRun
-from gateway.runs.terms import Stop, Terms
+from gateway.runs.terms import Stop, Terms, lost_of
 from gateway.runs.wanted import Begun, RunPolicy, Wanted
 from gateway.stores.journal.journal import (
     Claim,
@@ -30,8 +30,9 @@ from gateway.stores.journal.journal import (
 )
 from gateway.stores.journal.memory import wall_ms
 from gateway.stores.journal.records import RunName, RunRecord, RunState, Stored
+from gateway.stores.journal.seal import JournalSealed
 from techniques.core.channel import EventStream
-from techniques.core.errors import RunBusy, RunConflict, Unavailable
+from techniques.core.errors import RunBusy, RunConflict
 from techniques.core.events import Warned
 
 _POLL_S: Final = 0.25
@@ -62,6 +63,7 @@ class RunBook:
 
         Raises:
             RunConflict: The run is about something else, was cancelled or cannot go on.
+            Unavailable: What the journal has of a run of that name cannot be opened.
         """
         here = self.floor.here.get(wanted.name)
         if here is not None:
@@ -70,6 +72,8 @@ class RunBook:
         try:
             answer = await self.journal.claim(self._claim(wanted))
         except JournalLost as lost:
+            if wanted.run is not None and isinstance(lost, JournalSealed):
+                raise lost_of(lost) from lost  # it must not be paid for once more
             _log.warning("journal.lost", reason=str(lost))
             ledger.record(Warned("journal_lost"))
             return None
@@ -90,7 +94,7 @@ class RunBook:
         try:
             stored = await self.journal.find(name)
         except JournalLost as lost:
-            raise _lost() from lost
+            raise lost_of(lost) from lost
         here = self.floor.here.get(name)
         if here is None or stored is None:
             return stored
@@ -107,7 +111,7 @@ class RunBook:
         try:
             return await self.journal.erase(owner)
         except JournalLost as lost:
-            raise _lost() from lost
+            raise lost_of(lost) from lost
 
     def cut_off(self, names: Sequence[RunName]) -> None:
         """Stop at once those of the runs that are carried out here."""
@@ -146,7 +150,7 @@ class RunBook:
                 standing = replace(answer.stored.standing, state="cancelled", eta_ms=None)
                 await self.journal.write(Write(answer.hold, (), standing, ends=True))
         except JournalLost as lost:
-            raise _lost() from lost
+            raise lost_of(lost) from lost
 
     def _claim(self, wanted: Wanted) -> Claim:
         record = RunRecord(
@@ -215,7 +219,7 @@ class RunBook:
         try:
             await self.journal.write(write)
         except JournalLost as lost:
-            raise _lost() from lost
+            raise lost_of(lost) from lost
 
     def _found(self, stored: Stored, wanted: Wanted, carry: Carry, ledger: Ledger) -> Begun:
         """Return the answer of a run that is over, or that another replica is at work on."""
@@ -262,7 +266,7 @@ class RunBook:
     async def _again(self, name: RunName, wanted: Wanted, carry: Carry, ledger: Ledger) -> Begun:
         begun = await self.begin(replace(wanted, run=name.run), carry, ledger)
         if begun is None:
-            raise _lost()
+            raise lost_of(JournalLost())
         return begun
 
     async def _patient(self, name: RunName) -> None:
@@ -277,7 +281,7 @@ class RunBook:
                 try:
                     stored = await self.journal.find(name)
                 except JournalLost as lost:
-                    raise _lost() from lost
+                    raise lost_of(lost) from lost
                 if stored is None or not stored.is_executing:
                     return
                 await anyio.sleep(min(_POLL_S, max(stored.lease_ms / 1000, 0.01)))
@@ -293,7 +297,3 @@ def _must_be_same(record: RunRecord, wanted: Wanted) -> None:
 
 def _cancelled(run: str) -> RunConflict:
     return RunConflict(_OVER.format(run), code="run_cancelled")
-
-
-def _lost() -> Unavailable:
-    return Unavailable("The journal of runs does not answer.", code="journal_lost")

@@ -7,9 +7,16 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from gateway.stores.journal.memory import wall_ms
-from gateway.stores.journal.records import StepRecord
+from gateway.stores.journal.records import JournalLost, StepRecord
+from gateway.stores.journal.seal import JournalSealed
 from pricing.price import Price
-from techniques.core.errors import GatewayError, HeldBack, RunConflict, UpstreamFailed
+from techniques.core.errors import (
+    GatewayError,
+    HeldBack,
+    RunConflict,
+    Unavailable,
+    UpstreamFailed,
+)
 
 Ambiguous: TypeAlias = Literal["retry", "ask", "fail"]
 Why: TypeAlias = Literal["suspended", "left", "cancelled", "failed", "stale"]
@@ -75,3 +82,10 @@ def diverged(path: str) -> RunConflict:
         "it out has changed.",
         code="journal_divergence",
     )
+
+
+def lost_of(lost: JournalLost) -> Unavailable:
+    """Return what is told of a journal that does not answer, or that is encrypted otherwise."""
+    if isinstance(lost, JournalSealed):
+        return Unavailable(str(lost), code="journal_sealed")
+    return Unavailable("The journal of runs does not answer.", code="journal_lost")

@@ -78,8 +78,14 @@ def test_everything_locked_has_one_version_its_hashes_and_no_address(name: str) 
     assert [line for line in lines if "://" in line or "@" in line] == []
 
 
+def _versions(name: str) -> set[tuple[str, str]]:
+    """Return what is locked and its hashes; development may need it elsewhere too."""
+    lines = [line.partition("--hash=") for line in _locked(name)]
+    return {(head.partition(";")[0].strip(), hashes) for head, _, hashes in lines}
+
+
 def test_development_uses_the_versions_that_run() -> None:
-    assert set(_locked("requirements.lock")) <= set(_locked("requirements-dev.lock"))
+    assert _versions("requirements.lock") <= _versions("requirements-dev.lock")
 
 
 def test_what_is_not_python_in_a_package_is_installed_with_it() -> None:

@@ -12,7 +12,10 @@ from gateway.cli import main
 from tests.docs.documents import ROOT, blocks
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
-_SPECIAL = {"AZURE_OPENAI_ENDPOINT": "https://resource.openai.azure.com"}
+_SPECIAL = {
+    "AZURE_OPENAI_ENDPOINT": "https://resource.openai.azure.com",
+    "LOCKGATE_JOURNAL_KEY": "01" * 32,
+}
 EXAMPLES = sorted((ROOT / "deploy/examples").glob("*.yaml"))
 SHOWN = [
     pytest.param(text, id=f"{document}-{place}")

@@ -8,6 +8,8 @@ import pytest
 from gateway.stores.database.engine import opened
 from gateway.stores.journal.journal import Journal
 from gateway.stores.journal.memory import MemoryJournal
+from gateway.stores.journal.seal import Seal
+from gateway.stores.journal.sealed import SealedJournal
 from gateway.stores.journal.sql import sql_journal
 from tests.contract.journal.desk import Clock
 from tests.services.postgres import Postgres
@@ -25,7 +27,7 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["memory", "valkey", "sqlite", "postgresql"])
+@pytest.fixture(params=["memory", "sealed", "valkey", "sqlite", "postgresql"])
 async def journal(
     request: pytest.FixtureRequest, clock: Clock, tmp_path: Path
 ) -> AsyncIterator[Journal]:
@@ -33,6 +35,8 @@ async def journal(
     match request.param:
         case "memory":
             yield MemoryJournal(clock)
+        case "sealed":
+            yield SealedJournal(MemoryJournal(clock), Seal([b"k" * 32]))
         case "valkey":
             from redis.asyncio import Redis
 

@@ -138,7 +138,7 @@ class World:
     """A journal and a provider that all replicas share."""
 
     script: Callable[[Request], Line | str] = sure
-    journal: MemoryJournal = field(default_factory=lambda: MemoryJournal(now_ms))
+    journal: Journal = field(default_factory=lambda: MemoryJournal(now_ms))
     facts: list[Fact] = field(default_factory=list)
     policy: RunPolicy = POLICY
     window: int | None = None
