@@ -8,8 +8,10 @@ from typing import Final
 
 from gateway.config import Config
 from gateway.keeping import Durable
+from gateway.policy.keys import Door
 from gateway.runs.book import RunBook
 from gateway.runs.wanted import RunPolicy
+from gateway.stores.journal.apart import ApartJournal
 from gateway.stores.journal.journal import Journal
 from gateway.stores.journal.memory import MemoryJournal
 from gateway.stores.journal.seal import Seal
@@ -22,9 +24,17 @@ _MOST_WAIT_S: Final = 5.0
 
 @asynccontextmanager
 async def bookkeeping(
-    config: Config, durable: Durable | None
+    config: Config, durable: Durable | None, door: Door
 ) -> AsyncGenerator[RunBook | None, None]:
-    """Open what *config* says; leaving breaks off what is under way, so that it can go on later."""
+    """Open what *config* says; leaving breaks off what is under way, so that it can go on later.
+
+    Runs of keys that *door* knows to be kept apart are in the memory of this process.
+    """
+
+    def is_apart(owner: str) -> bool:
+        caller = door.named(owner or None)
+        return caller is not None and caller.kept_apart
+
     stated = config.journal
     if stated.durability == "off":
         yield None
@@ -38,7 +48,7 @@ async def bookkeeping(
         continues=stated.resume_stream == "prefill",
     )
     async with journal_of(config, durable) as journal, task_group() as group:
-        book = RunBook(journal, policy)
+        book = RunBook(ApartJournal(journal, MemoryJournal(), is_apart), policy)
         await group.start(book.floor.serve)
         try:
             yield book

@@ -42,7 +42,7 @@ _JSON = typer.Option("--json", help="Tell it in JSON.")
 _FIELDS = typer.Argument(
     metavar="[FIELD=VALUE]…",
     help="team, models, techniques (commas between), priority, weight, rpm, tpm, concurrency, "
-    "max_calls, max_cost_usd, deadline_ms; `none` takes a limit away. "
+    "max_calls, max_cost_usd, deadline_ms, journal; `none` takes a limit away. "
     "A new key also takes budget=USD/PERIOD or budget=USD/PERIOD/TIMEZONE, more than once.",
 )
 _BUDGETS = typer.Argument(

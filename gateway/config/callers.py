@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -60,7 +60,8 @@ class KeyConfig(Section):
     """A caller. ``models`` and ``techniques`` it may use; None: all of them.
 
     ``weight`` is its share among those that wait for the same limits, ``context`` what is done with
-    its long conversations (None: as with all).
+    its long conversations (None: as with all). With ``journal: memory`` what is kept of its runs
+    is kept in the memory of the process alone.
     """
 
     name: str = Field(min_length=1)
@@ -77,6 +78,7 @@ class KeyConfig(Section):
     weight: float = Field(1.0, gt=0, le=1000)
     caps: CapsConfig = CapsConfig()
     context: ContextConfig | None = None
+    journal: Literal["memory"] | None = None
 
     @property
     def all_budgets(self) -> tuple[BudgetConfig, ...]:

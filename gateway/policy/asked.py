@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -38,6 +38,7 @@ class KeyChange(Section):
     rpm: Limit | None = None
     tpm: Limit | None = None
     concurrency: Limit | None = None
+    journal: Literal["memory"] | None = None
     caps: CapsConfig = CapsConfig()
 
     def columns(self) -> dict[str, Any]:

@@ -43,6 +43,7 @@ def recorded(record: KeyRecord, budgets: Iterable[Budget]) -> Caller:
         tpm=record.tpm,
         concurrency=record.concurrency,
         budgets=held,
+        kept_apart=record.journal == "memory",
     )
 
 
@@ -84,6 +85,7 @@ def _configured(key: KeyConfig, budgets: tuple[Budget, ...]) -> Caller:
         concurrency=key.concurrency,
         budgets=budgets,
         context=None if key.context is None else rules_of(key.context),
+        kept_apart=key.journal == "memory",
     )
 
 

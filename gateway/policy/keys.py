@@ -28,7 +28,8 @@ class Caller:
     ``name`` is None when the gateway is open. ``budgeted`` keys may not use models whose price is
     unknown. ``budgets`` are its own and its team's; all of them hold. ``rpm``, ``tpm`` and
     ``concurrency`` are its own limits, None: no limit. ``weight`` is its share where it waits,
-    ``context`` what is done with its long conversations, None: as with all.
+    ``context`` what is done with its long conversations, None: as with all. Runs of a key that is
+    ``kept_apart`` are kept in the memory of the process alone.
     """
 
     name: str | None = None
@@ -45,6 +46,7 @@ class Caller:
     concurrency: int | None = None
     budgets: tuple[Budget, ...] = ()
     context: Rules | None = None
+    kept_apart: bool = False
 
     @property
     def pool(self) -> str:
@@ -83,7 +85,10 @@ class KeyRing:
 
     def __init__(self, secret: str, callers: Iterable[tuple[str, Caller]] = ()) -> None:
         self._keyed = _Keyed(secret.encode())
-        self._callers = {_raw(hashed): caller for hashed, caller in callers}
+        self._callers: dict[bytes, Caller] = {}
+        self._names: dict[str | None, bytes] = {}
+        for hashed, caller in callers:
+            self.put(hashed, caller)
 
     def __len__(self) -> int:
         """Return how many keys there are."""
@@ -120,15 +125,21 @@ class KeyRing:
 
     def named(self, name: str | None) -> Caller | None:
         """Return whose key is called *name*, None if there is no such key."""
-        return next((one for one in self._callers.values() if one.name == name), None)
+        digest = self._names.get(name)
+        return None if digest is None else self._callers[digest]
 
     def put(self, hashed: str, caller: Caller) -> None:
         """Let in who has the key of this hash."""
+        self.remove(hashed)
         self._callers[_raw(hashed)] = caller
+        self._names[caller.name] = _raw(hashed)
 
     def remove(self, hashed: str) -> None:
         """Do not let in any more who has the key of this hash."""
-        self._callers.pop(_raw(hashed), None)
+        digest = _raw(hashed)
+        gone = self._callers.pop(digest, None)
+        if gone is not None and self._names.get(gone.name) == digest:
+            del self._names[gone.name]
 
 
 def hashed(digest: bytes) -> str:

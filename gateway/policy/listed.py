@@ -30,6 +30,7 @@ def told_key(record: KeyRecord) -> JsonObject:
         "rpm": record.rpm,
         "tpm": record.tpm,
         "concurrency": record.concurrency,
+        "journal": record.journal,
         "caps": {
             "max_calls": record.max_calls,
             "max_cost_usd": None if record.max_cost is None else dollars(record.max_cost),
@@ -55,6 +56,7 @@ def configured_key(key: KeyConfig) -> JsonObject:
         "rpm": key.rpm,
         "tpm": key.tpm,
         "concurrency": key.concurrency,
+        "journal": key.journal,
         "caps": {
             "max_calls": key.caps.max_calls,
             "max_cost_usd": None if cost is None else str(cost),

@@ -22,8 +22,7 @@ def head_of(visit: Visit) -> Headers:
     own = visit.request_id.encode()
     headers: Headers = [(b"x-lockgate-request-id", own), (visit.id_header, own)]
     plan, ledger = visit.plan, visit.ledger
-    if visit.run is not None:
-        headers.append((b"x-lockgate-run", _one_line(visit.run)))
+    headers += _run(visit)
     if plan is not None:
         answered = ledger.answering or plan.model.target
         headers += (
@@ -47,6 +46,16 @@ def head_of(visit: Visit) -> Headers:
         headers += _limits(visit)
     if ledger.warnings:
         headers.append((b"x-lockgate-warnings", _one_line("; ".join(_warnings(ledger)))))
+    return headers
+
+
+def _run(visit: Visit) -> Headers:
+    """Return what the run is called, and that it lasts no longer than the process if it does."""
+    if visit.run is None:
+        return []
+    headers = [(b"x-lockgate-run", _one_line(visit.run))]
+    if visit.asked is not None and visit.asked.caller.kept_apart:
+        headers.append((b"x-lockgate-durability", b"memory"))
     return headers
 
 

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import orjson
 import pytest
+import redis
 
 from techniques.core.json import Json
 from tests.fakes.client import Exchange, Reply, request
@@ -484,3 +485,56 @@ def _command(place: Place, words: list[str], status: int = 0) -> str:
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
     assert done.returncode == status, done.stderr
     return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "redis"])
+def test_runs_of_a_key_that_is_kept_apart_go_on_and_lie_nowhere(
+    tmp_path: Path, valkey: Valkey, run: str, kind: str
+) -> None:
+    word = f"word-{uuid4().hex}"
+    said: Json = [{"role": "user", "content": word}]
+    with _place(tmp_path, kind, valkey, k2={"journal": "memory"}) as place:
+        first = place.chat(run, "k2", reliability=DRAWS, messages=said)
+        paid = len(place.upstream.asked)
+        again = place.chat(run, "k2", reliability=DRAWS, messages=said)
+        assert len(place.upstream.asked) == paid == 3
+        assert first.json["choices"] == again.json["choices"]
+        assert first.headers["x-lockgate-durability"] == "memory"
+        assert place.get(at(run), "k2").json["state"] == "completed"
+        assert [one["id"] for one in place.get("/v1/runs", "k2").json["data"]] == [run]
+        assert not _holds(tmp_path, valkey, word)
+
+        lasting = place.chat(run, "k1", reliability=DRAWS, messages=said)
+        assert "x-lockgate-durability" not in lasting.headers
+        assert _holds(tmp_path, valkey, word)
+        keys = {one["key"] for one in place.get("/v1/runs", "admin").json["data"]}
+        assert keys >= {"k1", "k2"}
+        assert place.send("/v1/runs", method="DELETE", key="k2").json["erased"] >= 1
+        assert place.get(at(run), "k2").status == 404
+        assert place.get(at(run)).status == 200
+
+
+def _holds(folder: Path, valkey: Valkey, word: str) -> bool:
+    """Return whether *word* is in what lasts of a gateway."""
+    client = redis.Redis.from_url(valkey.url)
+    hashes = [client.hvals(key) for key in client.scan_iter("*:run:*")]
+    client.close()
+    kept = [path.read_bytes() for path in folder.glob("kept.db*")]
+    return any(word.encode() in one for one in (*kept, *(v for vs in hashes for v in vs)))
+
+
+def test_a_key_of_the_database_is_kept_apart_as_soon_as_that_is_said(
+    tmp_path: Path, valkey: Valkey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _place(tmp_path, "sqlite", valkey) as place:
+        made = place.send("/admin/keys", {"name": "made", "journal": "memory"}, key="admin")
+        assert (made.status, made.json["journal"]) == (201, "memory")
+        monkeypatch.setitem(KEYS, "made", made.json["key"])
+        assert place.draws("r", "made").headers["x-lockgate-durability"] == "memory"
+        told = place.send("/admin/keys/made", {"journal": None}, "PATCH", "admin")
+        assert told.json["journal"] is None
+        ends = time.monotonic() + 20
+        while place.get(at("r"), "made").status != 404:  # it is told to the gateway
+            assert time.monotonic() < ends
+            time.sleep(0.02)
+        assert "x-lockgate-durability" not in place.draws("r", "made").headers

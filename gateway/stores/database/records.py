@@ -45,6 +45,7 @@ class KeyRecord:
     max_calls: int | None = None
     max_cost: int | None = None
     deadline_ms: int | None = None
+    journal: Literal["memory"] | None = None
     created_at: int = 0
     revoked_at: int | None = None
 

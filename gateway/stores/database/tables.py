@@ -58,6 +58,7 @@ KEYS: Final = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("revoked_at", BigInteger),
     Column("changed", BigInteger, nullable=False),
+    Column("journal", String),
     Index("keys_changed", "changed"),
     Index("keys_team", "team"),
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.stores.database.engine import opened
+from gateway.stores.journal.apart import ApartJournal
 from gateway.stores.journal.journal import Journal
 from gateway.stores.journal.memory import MemoryJournal
 from gateway.stores.journal.seal import Seal
@@ -27,7 +28,7 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["memory", "sealed", "valkey", "sqlite", "postgresql"])
+@pytest.fixture(params=["memory", "sealed", "apart", "valkey", "sqlite", "postgresql"])
 async def journal(
     request: pytest.FixtureRequest, clock: Clock, tmp_path: Path
 ) -> AsyncIterator[Journal]:
@@ -37,6 +38,9 @@ async def journal(
             yield MemoryJournal(clock)
         case "sealed":
             yield SealedJournal(MemoryJournal(clock), Seal([b"k" * 32]))
+        case "apart":
+            both = MemoryJournal(clock), MemoryJournal(clock)
+            yield ApartJournal(*both, lambda owner: owner == "key")
         case "valkey":
             from redis.asyncio import Redis
 

@@ -85,3 +85,17 @@ async def test_one_look_up_leaves_the_next_as_it_was() -> None:
 async def test_without_keys_everyone_is_let_in(headers: dict[str, str]) -> None:
     assert await OpenDoor().caller(headers) is OPEN
     assert OPEN.name is None
+
+
+def test_a_key_is_found_by_its_name_also_after_it_was_changed() -> None:
+    old, new = (digest("secret", text) for text in ("key-old", "key-new"))
+    ring = KeyRing("secret", [(old, Caller("app"))])
+    ring.put(new, Caller("app", priority=1))
+    ring.remove(old)
+    assert ring.named("app") == Caller("app", priority=1)
+    ring.put(new, Caller("app too"))
+    assert ring.named("app") is None
+    assert ring.named("app too") == Caller("app too")
+    ring.remove(new)
+    assert ring.named("app too") is None
+    assert len(ring) == 0

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from gateway.policy.callers import recorded
 from gateway.stores.database.engine import opened
 from gateway.stores.database.owners import OwnerTables
 from gateway.stores.database.records import BudgetRecord, KeyRecord, NotThere, Taken
@@ -20,6 +23,18 @@ async def test_a_key_is_read_as_it_was_written(database_url: str) -> None:
         assert (made.models, made.techniques, made.revoked_at) == (("a", "b*"), None, None)
         assert made.created_at > 0
         assert await owners.budgets() == [DAY]
+
+
+async def test_a_key_is_kept_apart_as_it_is_said(database_url: str) -> None:
+    async with opened(database_url) as database:
+        owners = OwnerTables(database)
+        made = await owners.add_key(replace(APP, journal="memory"))
+        assert made.journal == "memory"
+        assert recorded(made, ()).kept_apart
+        await owners.change_key("app", {"journal": None})
+        (changed,) = await owners.keys()
+        assert changed.journal is None
+        assert not recorded(changed, ()).kept_apart
 
 
 async def test_what_has_changed_is_told_once_with_all_budgets_that_hold(database_url: str) -> None:
