@@ -81,6 +81,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("... or what is to be done for it has changed", RunConflict("", code="config_changed")),
     ("... or it asks otherwise than it did", RunConflict("", code="journal_divergence")),
     ("... or a call of it may have been paid for", RunConflict("", code="step_ambiguous")),
+    ("... and who was asked says that it is not made again", RunConflict("", code="step_rejected")),
     ("... or it was cancelled", RunConflict("", code="run_cancelled")),
     ("The run is at work on another replica", RunBusy("")),
     ("There is no such run", UnknownModel("", code="run_not_found")),

@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Final
 
+from gateway.attention.board import Board
 from gateway.config import Config
-from gateway.keeping import Durable
-from gateway.policy.keys import Door
+from gateway.doubting import asked_of_people
+from gateway.keeping import Durable, Kept
 from gateway.runs.book import RunBook
 from gateway.runs.wanted import RunPolicy
 from gateway.stores.journal.apart import ApartJournal
@@ -24,15 +25,16 @@ _MOST_WAIT_S: Final = 5.0
 
 @asynccontextmanager
 async def bookkeeping(
-    config: Config, durable: Durable | None, door: Door
+    config: Config, kept: Kept, board: Board | None
 ) -> AsyncGenerator[RunBook | None, None]:
     """Open what *config* says; leaving breaks off what is under way, so that it can go on later.
 
-    Runs of keys that *door* knows to be kept apart are in the memory of this process.
+    Runs of keys that are to be kept apart are in the memory of this process. On *board* somebody is
+    asked about calls that may have been paid for.
     """
 
     def is_apart(owner: str) -> bool:
-        caller = door.named(owner or None)
+        caller = kept.door.named(owner or None)
         return caller is not None and caller.kept_apart
 
     stated = config.journal
@@ -46,8 +48,9 @@ async def bookkeeping(
         ambiguous=stated.ambiguous,
         attach_s=stated.attach_s,
         continues=stated.resume_stream == "prefill",
+        questions=asked_of_people(config, board, kept.door),
     )
-    async with journal_of(config, durable) as journal, task_group() as group:
+    async with journal_of(config, kept.durable) as journal, task_group() as group:
         book = RunBook(ApartJournal(journal, MemoryJournal(), is_apart), policy)
         await group.start(book.floor.serve)
         try:

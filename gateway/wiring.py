@@ -111,7 +111,7 @@ async def running(
             asking_people(config, secrets, counts, shared=paced.ledger, database=kept.database)
         )
         pipeline = await _pipeline(config, catalogue, load(catalog), paced)
-        runs = await stack.enter_async_context(bookkeeping(config, kept.durable, kept.door))
+        runs = await stack.enter_async_context(bookkeeping(config, kept, board))
         behind = Behind(kept.door, pipeline, (spool,), runs, DIALECTS) if runs else None
         gate = behind.attend() if behind else Gate()
         await stack.enter_async_context(hosting(upstreams.hosts, upstreams.accounts, paced.ledger))

@@ -21,11 +21,12 @@ class JournalConfig(Section):
     go on once it has broken off. A run whose replica says nothing for ``lease_s`` is free to be
     taken over. Calls under way have ``linger_s`` to end when their client has left and is sure to
     come back. ``ambiguous`` is what is done about a call that was sent by a replica that is gone:
-    made again, its run stopped until somebody says so, or its run failed. ``resume_stream:
-    prefill`` has a model whose streamed answer broke off go on with it, where it can
-    (``capabilities.prefill``); otherwise such an answer is asked for anew. With ``encryption``, a
-    key or several, prompts and answers are kept so that only who has the key reads them: the first
-    is the one to encrypt with, the others are older.
+    made again, its run stopped until somebody says so, or its run failed. Who is asked is
+    ``person``, else the first of ``attention.persons``. ``resume_stream: prefill`` has a model
+    whose streamed answer broke off go on with it, where it can (``capabilities.prefill``);
+    otherwise such an answer is asked for anew. With ``encryption``, a key or several, prompts and
+    answers are kept so that only who has the key reads them: the first is the one to encrypt with,
+    the others are older.
     """
 
     durability: Literal["database", "redis", "memory", "off"] = "database"
@@ -35,6 +36,7 @@ class JournalConfig(Section):
     attach_s: Seconds = Field(55.0, ge=0)
     ambiguous: Literal["retry", "ask", "fail"] = "retry"
     resume_stream: Literal["redo", "prefill"] = "redo"
+    person: str | None = None
     encryption: SecretStr | tuple[SecretStr, ...] | None = None
 
     @field_validator("encryption")

@@ -189,12 +189,19 @@ def unknown_names(config: Config) -> Iterator[str]:
     for path, name in _model_references(config):
         if not serves(models, name):
             yield f"{path}: there is no model {name!r}"
-    if config.journal.durability == "redis" and config.store.redis is None:
-        yield "journal.durability: redis needs store.redis"
+    yield from _unfit_journal(config)
     yield from _unfit_styles(config)
     yield from unfit_hosts(config.providers, config.server.workers)
     yield from unfit_callers(config.keys, config.teams, models)
     yield from unfit_persons(config.attention, config.keys)
+
+
+def _unfit_journal(config: Config) -> Iterator[str]:
+    stated, persons = config.journal, [one.name for one in config.attention.persons]
+    if stated.durability == "redis" and config.store.redis is None:
+        yield "journal.durability: redis needs store.redis"
+    if stated.person is not None and stated.person not in persons:
+        yield f"journal.person: attention.persons has nobody called {stated.person!r}"
 
 
 def _unfit_styles(config: Config) -> Iterator[str]:

@@ -18,7 +18,7 @@ from gateway.runs.events import unpacked
 from gateway.runs.floor import Carry, Floor
 from gateway.runs.listening import Elsewhere, Listening, Told
 from gateway.runs.live import Held, LiveRun
-from gateway.runs.terms import Stop, Terms, lost_of
+from gateway.runs.terms import Stop, lost_of
 from gateway.runs.wanted import Begun, RunPolicy, Wanted
 from gateway.stores.journal.journal import (
     Claim,
@@ -180,8 +180,7 @@ class RunBook:
         resumes = stored.standing.resumes + (0 if claimed.is_new else 1)
         standing = replace(stored.standing, resumes=resumes)
         found = replace(stored, record=record, standing=standing)
-        policy, ambiguous = self.policy, wanted.ambiguous or self.policy.ambiguous
-        terms = Terms(ambiguous, policy.linger_s, policy.continues, self._clock)
+        terms = self.policy.terms(wanted.ambiguous, self._clock)
         live = LiveRun(Held(self.journal, claimed.hold), found, ledger, terms)
         here = self.floor.here[record.name] = Here(live, wanted, Cast())
         return Begun(live.name, self._listening(here, carry))

@@ -18,19 +18,21 @@ import anyio
 import structlog
 
 from gateway.metering.ledger import Ledger, StepAmbiguous, StepReplayed
+from gateway.runs.doubt import Doubts
 from gateway.runs.identity import Talks, derived, step_key
 from gateway.runs.order import Order
 from gateway.runs.terms import Sending, Stop, Terms, diverged
 from gateway.stores.journal.journal import Hold, Journal, JournalLost, StaleToken, Write
 from gateway.stores.journal.records import Standing, StepRecord, Stored
 from pricing.price import Price
-from techniques.core.errors import RunConflict, Unavailable
+from techniques.core.errors import Unavailable
 from techniques.core.events import Warned
 from techniques.core.request import Request
 
 _UNWANTED_S: Final = 0.05
 """How long a call that was no longer wanted gets to be called off again before it is made."""
 _LAST_S: Final = 2.0
+_DOUBTFUL: Final = frozenset({"dispatched", "ambiguous"})
 _ASIDE: Final = frozenset({"summary"})
 """Roles of calls that only prepare others. Whether one is made depends on what a process has seen,
 so one that is not asked for again, or is asked otherwise, is no divergence."""
@@ -68,7 +70,7 @@ class LiveRun:
         self.continues = terms.continues
         self.on_suspended: dict[str, Callable[[], Awaitable[object]]] = {}
         self._journal = journal
-        self._ambiguous = terms.ambiguous
+        self._doubts = Doubts(terms)
         self._clock = terms.clock
         self._asked: Counter[str] = Counter()
         self._seq = max((step.seq for step in steps), default=0)
@@ -124,7 +126,7 @@ class LiveRun:
         await self.order.all_heard()
         if known is not None and known.state == "superseded":
             await anyio.sleep(_UNWANTED_S)
-        if known is not None and known.state in ("dispatched", "ambiguous"):
+        if known is not None and known.state in _DOUBTFUL:
             await self._doubtful(known)
         step = StepRecord(path, key, after=self._seq, role=request.role)
         if known is not None and known.of is None:
@@ -240,7 +242,7 @@ class LiveRun:
     async def end(self, standing: Standing) -> None:
         """Write down how the run stands, and give up the claim."""
         self.standing, rests = standing, None
-        if standing.reason == "step_ambiguous":  # it waits for somebody's word, not for a replica
+        if standing.reason == "step_ambiguous" and not self._doubts.asks:  # its resume says more
             rests = replace(self.record, background=False)
         try:
             with anyio.move_on_after(_LAST_S, shield=True):
@@ -249,21 +251,20 @@ class LiveRun:
             _log.warning("run.unwritten", reason=str(error) or type(error).__name__)
 
     async def _doubtful(self, known: StepRecord) -> None:
-        """Do as the policy says about a step of which nobody knows what came of it."""
-        if self._ambiguous == "retry":
+        """Stop at a step of which nobody knows what came of it, or have it made again."""
+        sent = [step for step in self.steps.values() if step.state in _DOUBTFUL]
+        doubtful = [step for step in sent if step.path not in self._flying]
+        stop = await self._doubts.stop(self.record, known, doubtful)
+        if stop is None:
             self.ledger.record(StepAmbiguous(known.model))
             self.standing = replace(self.standing, ambiguous=self.standing.ambiguous + 1)
             self.ledger.record(Warned("step_ambiguous", known.path))
             return
-        asks = self._ambiguous == "ask"
-        message = (
-            f"The step {known.path} was sent before the run broke off, and may have been paid for. "
-        )
-        more = 'POST to its /resume with {"ambiguous": "retry"} to have it made again.'
-        error = RunConflict(message + (more if asks else ""), code="step_ambiguous")
-        known.state = "ambiguous"
-        await self._write(known, quietly=True)
-        await self.stop(Stop("left" if asks else "failed", error))
+        for step in doubtful:
+            if self.steps[step.path] is step:  # others may be made again by now
+                step.state = "ambiguous"
+                await self._write(step, quietly=True)
+        await self.stop(stop)
 
     def wasted(self, picodollars: int) -> None:
         """Count what a step may have cost of which nobody knows what came of it."""
@@ -272,7 +273,7 @@ class LiveRun:
     def is_doubtful(self, path: str) -> bool:
         """Return whether the step at *path* was sent by somebody who is gone."""
         known = self.steps.get(path)
-        return known is not None and known.state in ("dispatched", "ambiguous")
+        return known is not None and known.state in _DOUBTFUL
 
     def _land(self, path: str) -> None:
         self._flying.discard(path)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from gateway.runs.questions import Questions
 from gateway.stores.journal.memory import wall_ms
 from gateway.stores.journal.records import JournalLost, StepRecord
 from gateway.stores.journal.seal import JournalSealed
@@ -31,12 +32,14 @@ class Terms:
         linger_s: How long calls under way may go on when the run stops.
         continues: Whether an answer that broke off is gone on with where its model can.
         clock: The milliseconds of the epoch.
+        questions: How somebody is asked where it is for them to say; None: nobody is.
     """
 
     ambiguous: Ambiguous = "retry"
     linger_s: float = 30.0
     continues: bool = False
     clock: Callable[[], int] = wall_ms
+    questions: Questions | None = None
 
 
 class Sending(NamedTuple):

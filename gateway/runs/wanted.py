@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from gateway.runs.terms import Ambiguous
+from gateway.runs.questions import Questions
+from gateway.runs.terms import Ambiguous, Terms
 from gateway.stores.journal.records import RunName, Sent
 from techniques.core.channel import EventStream
 
@@ -21,6 +23,7 @@ class RunPolicy:
         ambiguous: What is done about a step of which nobody knows what came of it.
         continues: Whether an answer that broke off is gone on with where its model can.
         attach_s: How long an answer is waited for that another replica is at work on.
+        questions: How somebody is asked about such a step; None: nobody is.
     """
 
     lease_s: float = 15.0
@@ -29,11 +32,17 @@ class RunPolicy:
     ambiguous: Ambiguous = "retry"
     attach_s: float = 55.0
     continues: bool = False
+    questions: Questions | None = None
 
     @property
     def lease_ms(self) -> int:
         """``lease_s`` in milliseconds."""
         return int(self.lease_s * 1000)
+
+    def terms(self, ambiguous: Ambiguous | None, clock: Callable[[], int]) -> Terms:
+        """Return how a run is carried out of whose doubtful steps *ambiguous* was said."""
+        does = ambiguous or self.ambiguous
+        return Terms(does, self.linger_s, self.continues, clock, self.questions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from gateway.pipeline import Asked, Pipeline
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import Caller, Door
 from gateway.runs.book import RunBook
+from gateway.runs.doubt import waits_for_word
 from gateway.runs.floor import Carry
 from gateway.runs.terms import Ambiguous, Stop
 from gateway.runs.wanted import Begun, Wanted
@@ -116,10 +117,18 @@ class Behind:
             await anyio.sleep(_SWEEP_S)
             try:
                 for record in await self.runs.journal.abandoned(_AT_ONCE):
-                    if record.sent is not None:
+                    if record.sent is not None and not await self._waits(record.name):
                         await self._taken_up(record.name, record.sent)
             except JournalLost as lost:
                 _log.warning("journal.lost", reason=str(lost))
+
+    async def _waits(self, name: RunName) -> bool:
+        """Return whether a run stands where somebody has yet to say how it goes on."""
+        policy = self.runs.policy
+        if policy.ambiguous != "ask":
+            return False
+        stored = await self.runs.journal.find(name)
+        return stored is not None and await waits_for_word(stored, policy.questions)
 
     async def _taken_up(self, name: RunName, sent: Sent) -> None:
         caller = self.door.named(name.owner or None)

@@ -81,6 +81,7 @@ def _step(step: StepRecord) -> JsonObject:
         "cost_usd": None if step.cost is None else dollars(step.cost),
         "error": step.error and step.error[1],
         "shared": step.of is not None,
+        "approval": step.asked,
     }
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from techniques.core.json import Json
 from tests.fakes.client import CutOff, Exchange, Reply, request
-from tests.fakes.gateway import KEYS, Gateway, settings
+from tests.fakes.gateway import KEYS, Gateway, hashed, settings
 from tests.fakes.script import Answer, completion, dumps
 from tests.fakes.upstream import Asked, ScriptedUpstream, dead_port
 
@@ -243,6 +243,35 @@ def test_a_run_in_the_background_goes_on_elsewhere_by_itself(
         _kill(first)
         until(lambda: second.get(at, KEYS["k1"]).json["state"] == "completed")
     assert len(upstream.asked) == 4
+
+
+@pytest.mark.parametrize(("how", "state"), [("approve", "completed"), ("reject", "failed")])
+def test_a_run_in_the_background_goes_on_as_the_person_says_who_was_asked(
+    upstream: ScriptedUpstream, tmp_path: Path, how: str, state: str
+) -> None:
+    upstream.chooses(
+        lambda _asked: differing(upstream).later(30 if len(upstream.asked) == 3 else 0)
+    )
+    people: Json = {"persons": [{"name": "ana", "hash": hashed("token-of-ana")}]}
+    stated: Json = {"lease_s": LEASE_S, "ambiguous": "ask"}
+    with gateways(tmp_path, upstream, 2, attention=people, journal=stated) as (first, second):
+        at = post(first, {"prefer": "respond-async"}, reliability=DRAWS).headers["location"]
+        until(lambda: len(upstream.asked) == 3)
+        _kill(first)
+        until(lambda: bool(second.get("/v1/approvals", KEYS["k1"]).json["approvals"]))
+        (asked,) = second.get("/v1/approvals", KEYS["k1"]).json["approvals"]
+        until(lambda: second.get(at, KEYS["k1"]).json["reason"] == "step_ambiguous")
+        assert len(upstream.asked) == 3
+        said = {"authorization": "Bearer token-of-ana"}
+        decide = request(f"/v1/approvals/{asked['id']}/{how}", b"{}", said)
+        assert Exchange(second.port, decide).whole().status == 200
+        until(lambda: second.get(at, KEYS["k1"]).json["state"] == state)
+        run = second.get(at, KEYS["k1"]).json
+
+    assert asked["kind"] == "ambiguous_retry"
+    assert len(upstream.asked) == (4 if how == "approve" else 3)
+    assert run["ambiguous"] == (1 if how == "approve" else 0)
+    assert run["resumes"] <= 2, "it was not tried again and again meanwhile"
 
 
 def test_a88_the_same_key_listens_to_the_call_that_is_under_way(

@@ -8,6 +8,8 @@ import pytest
 from gateway.bookkeeping import bookkeeping
 from gateway.config import Config
 from gateway.context.slimmer import Slimmer
+from gateway.keeping import Kept
+from gateway.policy.keys import OpenDoor
 from gateway.stores.journal.records import RunName
 from techniques.core.errors import Unavailable
 from techniques.core.groups import task_group
@@ -21,7 +23,7 @@ async def test_a_call_that_is_cut_off_by_a_stop_is_known_to_be_in_doubt(
 ) -> None:
     world = World(lambda _request: after(10))
     async with task_group() as group:
-        async with bookkeeping(Config(), None) as book:
+        async with bookkeeping(Config(), Kept(OpenDoor()), None) as book:
             assert book is not None
             replica = Replica(world, book, Mortal(book.journal), Slimmer(world.rules))
             begun = await replica.begin("baseline", background=background)

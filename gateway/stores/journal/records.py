@@ -134,6 +134,7 @@ class StepRecord:
         error: Of one that failed: kind, code and message.
         at_ms: When this was written, of the epoch.
         of: The run that it was made in, and paid by, where that is not the one that has it.
+        asked: The question whether it is to be made again that was asked of somebody.
     """
 
     path: str
@@ -154,6 +155,7 @@ class StepRecord:
     error: tuple[str, str, str] | None = None
     at_ms: int = 0
     of: tuple[str, str] | None = None
+    asked: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ CLEAR = {
     RunRecord: "name body plan created_ms session named technique model background parent origin",
     Standing: "state eta_ms reason waste saved replayed ambiguous resumes",
     StepRecord: "path key state after seq attempts refusals role model provider shown tokens cost"
-    " at_ms of",
+    " at_ms of asked",
 }
 """What stays readable, for it is looked for or counted: nothing that a client or a model said."""
 

@@ -66,3 +66,11 @@ def test_keys_of_the_journal_come_from_the_environment_and_are_not_shown(
 
 def test_without_a_word_nothing_is_encrypted() -> None:
     assert Config().journal.keys == ()
+
+
+def test_who_is_asked_is_one_of_the_persons() -> None:
+    person = {"name": "ana", "hash": f"hmac-sha256:{'0' * 64}"}
+    stated = {"attention": {"persons": [person]}, "journal": {"person": "ana"}}
+    assert Config.model_validate(stated).journal.person == "ana"
+    with pytest.raises(ValidationError, match=r"journal\.person: .* nobody called 'ana'"):
+        Config.model_validate({"journal": {"person": "ana"}})
