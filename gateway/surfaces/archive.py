@@ -22,6 +22,7 @@ from gateway.stores.ledger import StoreLost
 from gateway.surfaces import admin
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.completion import Front
+from gateway.surfaces.cursor import after_of, cursor_of
 from gateway.surfaces.moves import MoveEndpoints
 from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.operations import is_bearer, json_answer, refused
@@ -84,11 +85,17 @@ class ArchiveEndpoints:
     async def _listed(
         self, request: Request, owner: str | None, *, names_keys: bool = False
     ) -> Response:
-        limit = _limit(request)
+        limit, after = _limit(request), after_of(request)
         session = request.query_params.get("session") or None
-        found = await self.archive.listed(Sought(owner, session, limit=limit + 1))
-        shown = [_brief(stored, names_keys=names_keys) for stored in found[:limit]]
-        return _answer({"object": "list", "data": shown, "has_more": len(found) > limit})
+        found = await self.archive.listed(Sought(owner, session, limit=limit + 1, after=after))
+        shown, has_more = found[:limit], len(found) > limit
+        told = {
+            "object": "list",
+            "data": [_brief(stored, names_keys=names_keys) for stored in shown],
+            "has_more": has_more,
+            "next_cursor": cursor_of(shown[-1]) if has_more else None,
+        }
+        return _answer(told)
 
     async def sessions(self, request: Request, caller: Caller) -> Response:
         """List the sessions of a key, that of the latest run first."""

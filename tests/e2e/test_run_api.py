@@ -538,3 +538,26 @@ def test_a_key_of_the_database_is_kept_apart_as_soon_as_that_is_said(
             assert time.monotonic() < ends
             time.sleep(0.02)
         assert "x-lockgate-durability" not in place.draws("r", "made").headers
+
+
+def test_runs_are_listed_a_page_at_a_time_while_others_begin(place: Place, run: str) -> None:
+    session = f"s {run}"
+    for number in range(5):
+        place.chat(f"{run} {number}", headers={"x-lockgate-session": session})
+    found: list[str] = []
+    cursor: str | None = None
+    query = f"/v1/runs?limit=2&session={quote(session)}"
+    for size, has_more in ((2, True), (2, True), (1, False)):
+        page = place.get(query + (f"&cursor={cursor}" if found else "")).json
+        assert (len(page["data"]), page["has_more"]) == (size, has_more)
+        found += [one["id"] for one in page["data"]]
+        cursor = page["next_cursor"]
+        place.chat(f"{run} late {len(found)}", headers={"x-lockgate-session": session})
+    assert cursor is None
+    assert found == [f"{run} {number}" for number in (4, 3, 2, 1, 0)]
+
+    refused = place.get(f"{query}&cursor=odd")
+    assert (refused.status, refused.json["error"]["param"]) == (400, "cursor")
+    all_of_it = place.get("/v1/runs?limit=1", "admin").json
+    more = place.get(f"/v1/runs?limit=1&cursor={all_of_it['next_cursor']}", "admin").json
+    assert more["data"][0]["id"] != all_of_it["data"][0]["id"]

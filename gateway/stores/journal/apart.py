@@ -80,8 +80,7 @@ class ApartJournal:
         if sought.owner is not None:
             return await self._of(sought.owner).listed(sought)
         found = [*await self._passing.listed(sought), *await self._lasting.listed(sought)]
-        found.sort(key=lambda stored: stored.record.created_ms, reverse=True)
-        return found[: sought.limit]
+        return sought.page(found)
 
     async def put(self, brought: Stored, *, replaces: bool = False) -> Stored | None:
         """Put a run in; return what is in its way."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from itertools import islice
+from operator import itemgetter
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from gateway.stores.journal.records import JournalLost as JournalLost
 from gateway.stores.journal.records import RunName, RunRecord, Standing, StepRecord, Stored
@@ -66,17 +68,47 @@ class Write:
     record: RunRecord | None = None
 
 
+class Place(NamedTuple):
+    """Where a run stands among all others, the later ones above: no two stand at the same."""
+
+    created_ms: int
+    owner: str
+    run: str
+
+
+def place_of(record: RunRecord) -> Place:
+    """Return the place of a run."""
+    return Place(record.created_ms, *record.name)
+
+
+class _Recorded(Protocol):
+    @property
+    def record(self) -> RunRecord: ...
+
+
+_RecordedT = TypeVar("_RecordedT", bound=_Recorded)
+_first: Final = itemgetter(0)
+
+
 @dataclass(frozen=True, slots=True)
 class Sought:
     """Which runs are looked for: of the key *owner* (None: of all), and of a *session*.
 
-    With ``grouped``, only those that belong to some session. At most ``limit``, the latest first.
+    With ``grouped``, only those that belong to some session. At most ``limit``, the latest first,
+    and only those that come ``after`` a run that was listed.
     """
 
     owner: str | None
     session: str | None = None
     grouped: bool = False
     limit: int = 100
+    after: Place | None = None
+
+    def page(self, found: Iterable[_RecordedT]) -> list[_RecordedT]:
+        """Return those of *found* that are asked for by their place, in order."""
+        placed = sorted(((place_of(one.record), one) for one in found), key=_first, reverse=True)
+        rest = (one for place, one in placed if self.after is None or place < self.after)
+        return list(islice(rest, self.limit))
 
 
 class Journal(Protocol):

@@ -116,8 +116,7 @@ class MemoryJournal:
             and sought.session in (None, kept.record.session)
             and (kept.record.session is not None or not sought.grouped)
         ]
-        found.sort(key=lambda kept: kept.record.created_ms, reverse=True)
-        return [self._stored(kept) for kept in found[: sought.limit]]
+        return [self._stored(kept) for kept in sought.page(found)]
 
     async def put(self, brought: Stored, *, replaces: bool = False) -> Stored | None:
         """Put a run here; return what is in its way."""

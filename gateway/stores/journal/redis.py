@@ -128,8 +128,7 @@ class RedisJournal:
             session = stored.record.session
             if sought.session in (None, session) and (session is not None or not sought.grouped):
                 found.append(stored)
-        found.sort(key=lambda stored: stored.record.created_ms, reverse=True)
-        return found[: sought.limit]
+        return sought.page(found)
 
     async def put(self, brought: Stored, *, replaces: bool = False) -> Stored | None:
         """Put a run here; return what is in its way."""

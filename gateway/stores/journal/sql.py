@@ -295,4 +295,5 @@ def _numbered(sql: str) -> str:
     """Return *sql* as PostgreSQL's driver has it: with ``$1`` and so on."""
     numbers = count(1)
     marked = re.sub(r"\?", lambda _mark: f"${next(numbers)}", sql)
-    return marked.replace(statements.SHARED, "FOR SHARE")
+    plain = marked.replace(statements.PLAIN, ' COLLATE "C"')
+    return plain.replace(statements.SHARED, "FOR SHARE")

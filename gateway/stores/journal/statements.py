@@ -47,6 +47,10 @@ Operation: TypeAlias = Generator[Statement, Rows, T]
 SHARED: Final = "/* shared */"
 """Where PostgreSQL is to keep others from claiming the run until the transaction has ended."""
 
+PLAIN: Final = "/* plain */"
+"""Where PostgreSQL is to compare texts by their signs alone, as SQLite and Python do."""
+_PLACE: Final = f"(created_ms, owner{PLAIN}, run{PLAIN})"
+
 _FOUND: Final = "SELECT record, standing, token, until_ms FROM runs WHERE "
 _NAMED: Final = _FOUND + "owner = ? AND run = ?"
 _WAITS: Final = (
@@ -203,11 +207,13 @@ def listed(sought: Sought, now: int) -> Operation[Sequence[Stored]]:
             ("owner = ?", sought.owner is not None),
             ("session = ?", sought.session is not None),
             ("session IS NOT NULL", sought.grouped),
+            (f"{_PLACE} < (?, ?, ?)", sought.after is not None),
         )
         if is_asked
     ]
-    given = tuple(one for one in (sought.owner, sought.session) if one is not None)
-    order = " ORDER BY created_ms DESC LIMIT ?"
+    said = (sought.owner, sought.session, *(sought.after or ()))
+    given = tuple(one for one in said if one is not None)
+    order = f" ORDER BY created_ms DESC, owner{PLAIN} DESC, run{PLAIN} DESC LIMIT ?"
     which = (" AND ".join(terms) or "1 = 1") + order
     rows = yield Statement(_FOUND + which, (*given, sought.limit))
     return [_stored(row, now) for row in rows]

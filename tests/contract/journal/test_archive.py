@@ -9,7 +9,15 @@ import anyio
 import pytest
 from redis.asyncio import Redis
 
-from gateway.stores.journal.journal import Claimed, Journal, Sought, StaleToken, Write
+from gateway.stores.journal.journal import (
+    Claimed,
+    Journal,
+    Place,
+    Sought,
+    StaleToken,
+    Write,
+    place_of,
+)
 from gateway.stores.journal.names import text
 from gateway.stores.journal.records import RunName, RunRecord, Standing, Stored
 from gateway.stores.journal.redis import RedisJournal
@@ -45,6 +53,40 @@ async def test_runs_are_listed_the_latest_first_with_their_steps(journal: Journa
     assert await names(Sought("key", grouped=True)) == "db"
     assert await names(Sought("key", limit=1)) == "d"
     assert await names(Sought("nobody")) == ""
+
+
+NAMES = ("a", "B", "b", "ä", "run 10", "run 9", "Z", "_", "😀", "\uff5e")
+
+
+@pytest.mark.parametrize("owner", ["key", None])
+async def test_pages_have_each_run_once_also_of_one_instant_and_while_others_begin(
+    journal: Journal, owner: str | None
+) -> None:
+    told = [(whose, name) for whose in ("key", "other", "Key") for name in NAMES]
+    for place, (whose, name) in enumerate(told):
+        await journal.put(put(replace(run(name, whose), created_ms=1_000_000 + place % 3)))
+    expected = [one for one in told if owner in (None, one[0])]
+    found: list[Place] = []
+    sought = Sought(owner, limit=4)
+    while page := await journal.listed(sought):
+        found += [place_of(stored.record) for stored in page]
+        assert len(page) == 4 or len(found) == len(expected)
+        sought = replace(sought, after=found[-1])
+        late = replace(run(f"late {len(found)}"), created_ms=2_000_000)
+        await journal.put(put(late))
+    assert sorted((one.owner, one.run) for one in found) == sorted(expected)
+    assert found == sorted(found, reverse=True)
+
+
+async def test_a_page_may_begin_after_a_run_that_is_gone(journal: Journal) -> None:
+    for place, name in enumerate("abcd"):
+        record = replace(run(name, session="s"), created_ms=1_000_000 + place)
+        await journal.put(put(record))
+    after = Place(1_000_002, "key", "c")
+    await journal.forget([RunName("key", "c")])
+    found = await journal.listed(Sought("key", "s", after=after))
+    assert [one.record.name.run for one in found] == ["b", "a"]
+    assert await journal.listed(Sought("key", after=Place(1_000_000, "key", "a"))) == []
 
 
 async def test_a_run_that_is_put_in_is_found_as_it_was_and_can_be_claimed(
