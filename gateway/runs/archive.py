@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gateway.runs.book import RunBook
 from gateway.runs.terms import lost_of
 from gateway.stores.journal.journal import Journal, JournalLost, Sought
-from gateway.stores.journal.records import Stored
+from gateway.stores.journal.records import RunName, Stored
 from techniques.core.errors import RunBusy, RunConflict
 
 
@@ -51,13 +51,12 @@ class Archive:
             raise RunBusy(f"The run {run} is at work.")
         raise RunConflict(f"There is a run {run} already.", code="run_exists")
 
-    async def forget(self, runs: Sequence[Stored]) -> int:
-        """Erase *runs*, those under way too, and return how many there were.
+    async def forget(self, names: Sequence[RunName]) -> int:
+        """Erase runs, those under way too, and return how many there were.
 
         Raises:
             Unavailable: The journal does not answer.
         """
-        names = [stored.record.name for stored in runs]
         self._book.cut_off(names)
         try:
             return await self._journal.forget(names)

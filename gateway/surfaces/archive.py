@@ -17,7 +17,7 @@ from gateway.policy.keys import OPEN, Caller
 from gateway.runs.archive import Archive
 from gateway.stores.journal.journal import Sought
 from gateway.stores.journal.memory import wall_ms
-from gateway.stores.journal.records import Stored
+from gateway.stores.journal.records import RunName, Stored
 from gateway.stores.ledger import StoreLost
 from gateway.surfaces import admin
 from gateway.surfaces.behind import Behind
@@ -30,7 +30,7 @@ from gateway.surfaces.own_windows import own_windows
 from gateway.surfaces.run_view import brief_of, cost_of
 from gateway.surfaces.runs import guarded, own_run
 from pricing.cost import dollars
-from techniques.core.errors import GatewayError, RequestRejected, UnknownModel
+from techniques.core.errors import GatewayError, RequestRejected, Unavailable, UnknownModel
 from techniques.core.json import JsonObject
 
 _USUAL: Final = 20
@@ -130,16 +130,20 @@ class ArchiveEndpoints:
         if session is not None:
             gone = 0
             while found := await self.archive.listed(Sought(owner, session, limit=_MOST)):
-                gone += await self.archive.forget(found)
+                gone += await self.archive.forget([one.record.name for one in found])
         else:
             gone = await self.archive.erase(owner)
         return _answer({"erased": gone})
 
     async def erase_one(self, request: Request, caller: Caller) -> Response:
-        """Erase one run."""
-        stored = await own_run(self.behind.runs, caller, request.path_params["name"])
-        gone = await self.archive.forget([stored])
-        return _answer({"erased": gone})
+        """Erase one run, also one that cannot be read."""
+        name = request.path_params["name"]
+        try:
+            await own_run(self.behind.runs, caller, name)
+        except Unavailable as lost:
+            if lost.code != "journal_sealed":
+                raise
+        return _answer({"erased": await self.archive.forget([RunName(caller.name or "", name)])})
 
     async def erase_key(self, request: Request) -> Response:
         """Erase all runs of any key, also of one that is revoked."""

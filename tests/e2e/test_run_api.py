@@ -561,3 +561,31 @@ def test_runs_are_listed_a_page_at_a_time_while_others_begin(place: Place, run: 
     all_of_it = place.get("/v1/runs?limit=1", "admin").json
     more = place.get(f"/v1/runs?limit=1&cursor={all_of_it['next_cursor']}", "admin").json
     assert more["data"][0]["id"] != all_of_it["data"][0]["id"]
+
+
+def test_runs_that_are_encrypted_with_another_key_are_told_of_listed_and_erased(
+    tmp_path: Path, valkey: Valkey
+) -> None:
+    stated = {"encryption": ["file:journal.key"]}
+    key = tmp_path / "journal.key"
+    key.write_text("01" * 32)
+    with _place(tmp_path, "sqlite", valkey, journal=stated) as place:
+        first = place.draws("r")
+        assert place.draws("r").json["choices"] == first.json["choices"]
+        assert len(place.upstream.asked) == 3
+        place.draws("s")
+    assert not [path for path in tmp_path.glob("kept.db*") if b"What is 6" in path.read_bytes()]
+
+    key.write_text("02" * 32)
+    with _place(tmp_path, "sqlite", valkey, journal=stated) as place:
+        for reply in (place.get(at("r")), place.chat("r", reliability=DRAWS)):
+            assert (reply.status, reply.json["error"]["code"]) == (503, "journal_sealed")
+        assert place.upstream.asked == []
+        listed = place.get("/v1/runs").json["data"]
+        assert {(run["id"], run["state"], run["calls"]) for run in listed} == {
+            ("r", "completed", 3),
+            ("s", "completed", 3),
+        }
+        assert place.send(at("r"), method="DELETE").json == {"erased": 1}
+        assert place.send(at("r"), method="DELETE").status == 404
+        assert place.send("/v1/runs", method="DELETE").json == {"erased": 1}
