@@ -21,6 +21,7 @@ from gateway.runs.terms import Ambiguous, Stop
 from gateway.runs.wanted import Begun, Wanted
 from gateway.stores.journal.journal import JournalLost
 from gateway.stores.journal.records import RunName, Sent
+from gateway.stores.journal.seal import JournalSealed
 from gateway.surfaces.finishing import finished
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.kept import wanted
@@ -113,21 +114,33 @@ class Behind:
 
     async def sweep(self) -> None:
         """Go on with runs of the background whose replica is gone, until cancelled."""
+        waiting = 0
         while not self.gate.closing:
             await anyio.sleep(_SWEEP_S)
             try:
-                for record in await self.runs.journal.abandoned(_AT_ONCE):
-                    if record.sent is not None and not await self._waits(record.name):
-                        await self._taken_up(record.name, record.sent)
+                waiting = await self._swept(_AT_ONCE + waiting)
             except JournalLost as lost:
                 _log.warning("journal.lost", reason=str(lost))
+
+    async def _swept(self, most: int) -> int:
+        """Go on with runs; return how many were found that wait for somebody's word."""
+        waiting = 0
+        for record in await self.runs.journal.abandoned(most):
+            if await self._waits(record.name):
+                waiting += 1
+            elif record.sent is not None:
+                await self._taken_up(record.name, record.sent)
+        return waiting
 
     async def _waits(self, name: RunName) -> bool:
         """Return whether a run stands where somebody has yet to say how it goes on."""
         policy = self.runs.policy
         if policy.ambiguous != "ask":
             return False
-        stored = await self.runs.journal.find(name)
+        try:
+            stored = await self.runs.journal.find(name)
+        except JournalSealed:  # it keeps no other from going on
+            return True
         return stored is not None and await waits_for_word(stored, policy.questions)
 
     async def _taken_up(self, name: RunName, sent: Sent) -> None:

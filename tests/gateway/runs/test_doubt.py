@@ -81,6 +81,22 @@ async def test_a_person_is_asked_and_the_client_is_told_of_it() -> None:
         assert case.world.asked == []
 
 
+async def test_calls_that_come_together_are_each_asked_about_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = {"params": {"num_samples": 3, "stop": "exact"}}
+    async with doubt("self_consistency", 1, **said) as case:
+        ask = case.people.board.ask
+
+        async def slow(*given: Any) -> Approval:
+            await anyio.sleep(1)
+            return await ask(*given)
+
+        monkeypatch.setattr(case.people.board, "ask", slow)
+        await case.refused("self_consistency", **said)
+        assert len(await case.asked()) == 2
+
+
 async def test_one_that_is_rejected_ends_the_run_whatever_is_said_of_the_others() -> None:
     said = {"params": {"num_samples": 3, "stop": "exact"}}
     async with doubt("self_consistency", 1, **said) as case:
