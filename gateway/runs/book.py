@@ -17,7 +17,8 @@ from gateway.runs.ending import Here
 from gateway.runs.events import unpacked
 from gateway.runs.floor import Carry, Floor
 from gateway.runs.listening import Elsewhere, Listening, Told
-from gateway.runs.live import Held, LiveRun
+from gateway.runs.live import LiveRun
+from gateway.runs.pen import Held
 from gateway.runs.terms import Stop, lost_of
 from gateway.runs.wanted import Begun, RunPolicy, Wanted
 from gateway.stores.journal.journal import (

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from random import Random  # noqa: TID251 - seeded from the run's own secret
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NoReturn
 
 import anyio
 import structlog
@@ -21,8 +21,9 @@ from gateway.metering.ledger import Ledger, StepAmbiguous, StepReplayed
 from gateway.runs.doubt import Doubts
 from gateway.runs.identity import Talks, derived, step_key
 from gateway.runs.order import Order
+from gateway.runs.pen import Held, Pen
 from gateway.runs.terms import Sending, Stop, Terms, diverged
-from gateway.stores.journal.journal import Hold, Journal, JournalLost, StaleToken, Write
+from gateway.stores.journal.journal import JournalLost, StaleToken
 from gateway.stores.journal.records import Standing, StepRecord, Stored
 from pricing.price import Price
 from techniques.core.errors import Unavailable
@@ -40,13 +41,6 @@ so one that is not asked for again, or is asked otherwise, is no divergence."""
 _log = structlog.get_logger()
 
 
-class Held(NamedTuple):
-    """A run's journal, and the claim by which it is written there."""
-
-    journal: Journal
-    hold: Hold
-
-
 class LiveRun:
     """One run, claimed by this process.
 
@@ -57,9 +51,8 @@ class LiveRun:
     def __init__(
         self, held: Held, found: Stored, ledger: Ledger, terms: Terms | None = None
     ) -> None:
-        journal, hold = held
         terms, steps = terms or Terms(), found.steps
-        self.hold = hold
+        self.hold = held.hold
         self.record = found.record
         self.ledger = ledger
         self.standing = replace(found.standing, state="executing")
@@ -69,9 +62,9 @@ class LiveRun:
         self.linger_s = terms.linger_s
         self.continues = terms.continues
         self.on_suspended: dict[str, Callable[[], Awaitable[object]]] = {}
-        self._journal = journal
+        self._pen = Pen(held, terms.clock)
         self._doubts = Doubts(terms)
-        self._clock = terms.clock
+        self._may_repeat = terms.ambiguous == "retry"
         self._asked: Counter[str] = Counter()
         self._seq = max((step.seq for step in steps), default=0)
         self.order = Order(steps)
@@ -79,6 +72,7 @@ class LiveRun:
         self._talks = Talks()
         self._prices: dict[str, Price | None] = {}
         self._restated = False
+        self._without = False
 
     @property
     def name(self) -> str:
@@ -87,7 +81,7 @@ class LiveRun:
 
     @property
     def suspends(self) -> bool:
-        """Whether a limit that is to be waited for too long puts the run away."""
+        """Whether a limit puts the run away."""
         return not self.record.background
 
     def dice(self) -> Random:
@@ -246,7 +240,7 @@ class LiveRun:
             rests = replace(self.record, background=False)
         try:
             with anyio.move_on_after(_LAST_S, shield=True):
-                await self._journal.write(Write(self.hold, (), standing, ends=True, record=rests))
+                await self._pen.end(standing, rests)
         except (StaleToken, JournalLost) as error:
             _log.warning("run.unwritten", reason=str(error) or type(error).__name__)
 
@@ -281,20 +275,26 @@ class LiveRun:
             self.scope.cancel()
 
     async def _write(self, step: StepRecord, *, quietly: bool = False) -> None:
-        step.at_ms = self._clock()
         # a kill must not uncount a resumption
-        standing = self.standing if self.standing.resumes or self._restated else None
-        self._restated = False
+        says = self.standing.resumes or self._restated
         try:
-            await self._journal.write(Write(self.hold, (step,), standing))
+            await self._pen.write(step, self.standing if says else None)
+            self._restated = False
         except StaleToken:
             if not quietly:
                 self._flying.discard(step.path)
                 self.linger_s = 0.0
                 await self.stop(Stop("stale"))
         except JournalLost as lost:
-            if not quietly:
-                self._flying.discard(step.path)
-                error = Unavailable("The journal of runs does not answer.", code="journal_lost")
-                _log.warning("journal.lost", reason=str(lost))
-                await self.stop(Stop("left", error))
+            await self._lost(step, lost, quietly=quietly)
+
+    async def _lost(self, step: StepRecord, lost: JournalLost, *, quietly: bool) -> None:
+        """Go on without the journal; stop where calls must not be made again unasked."""
+        if not self._without:
+            _log.warning("journal.lost", reason=str(lost))
+            self.ledger.record(Warned("journal_lost"))
+            self._without = True
+        if not (quietly or self._may_repeat):
+            self._flying.discard(step.path)
+            error = Unavailable("The journal of runs does not answer.", code="journal_lost")
+            await self.stop(Stop("left", error))

@@ -12,7 +12,8 @@ import pytest
 from gateway.channels.retrying import RetryPolicy
 from gateway.channels.stack import Stack
 from gateway.metering.ledger import Ledger
-from gateway.runs.live import Held, LiveRun
+from gateway.runs.live import LiveRun
+from gateway.runs.pen import Held
 from gateway.stores.journal.journal import Hold
 from gateway.stores.journal.memory import MemoryJournal
 from gateway.stores.journal.records import RunName, RunRecord, Standing, Stored

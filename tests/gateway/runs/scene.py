@@ -25,7 +25,15 @@ from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import read
 from gateway.runs.book import RunBook
 from gateway.runs.wanted import Begun, RunPolicy
-from gateway.stores.journal.journal import Answer, Claim, Hold, Journal, Sought, Write
+from gateway.stores.journal.journal import (
+    Answer,
+    Claim,
+    Hold,
+    Journal,
+    JournalLost,
+    Sought,
+    Write,
+)
 from gateway.stores.journal.memory import MemoryJournal
 from gateway.stores.journal.records import RunName, RunRecord, Stored
 from gateway.surfaces.kept import wanted
@@ -67,6 +75,7 @@ class Mortal:
         self.at: int | None = None
         self.after = False
         self.died = anyio.Event()
+        self.lost: Callable[[int], bool] = lambda _number: False
         self.stalls: Callable[[Write], bool] = lambda _write: False
         self.stalled = anyio.Event()
         self.go_on = anyio.Event()
@@ -79,6 +88,8 @@ class Mortal:
             self.stalled.set()
             await self.go_on.wait()
         number, self.written = self.written, self.written + 1
+        if self.lost(number):
+            raise JournalLost
         if number == self.at:
             if self.after:
                 await self.journal.write(write)

@@ -10,7 +10,8 @@ import pytest
 from gateway.channels.journaled import DispatchedChannel, JournaledChannel
 from gateway.metering.ledger import Ledger
 from gateway.policy.models import Model
-from gateway.runs.live import Held, LiveRun
+from gateway.runs.live import LiveRun
+from gateway.runs.pen import Held
 from gateway.runs.terms import Terms
 from gateway.stores.journal.journal import Claim, Claimed
 from gateway.stores.journal.memory import MemoryJournal
