@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
+
+from pricing.source import PriceSource
 
 PICO = Decimal(10) ** 12
 
@@ -18,7 +20,7 @@ class Price:
     provider states no rate of its own: cache reads and writes, and audio input, then cost what
     input costs (an hour's cache write what a five minutes' one costs), reasoning and audio output
     what output costs. ``per_request`` is picodollars for each call. ``source`` tells where it came
-    from: the operator stated it, or what power and a machine cost.
+    from, ``name`` which row of the price book it is.
     """
 
     input: int
@@ -30,7 +32,8 @@ class Price:
     audio_input: int | None = None
     audio_output: int | None = None
     per_request: int = 0
-    source: Literal["operator", "local_power"] = "operator"
+    source: PriceSource = "operator"
+    name: str = ""
 
 
 def per_million(rates: Mapping[str, Decimal | None]) -> Price:

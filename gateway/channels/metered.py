@@ -192,6 +192,7 @@ class MeteredCall(Headed):
             first_s=self.first_s,
             reasoning_estimated=guessed,
             lease=self.lease,
+            price=None if price is None else price.name,
         )
         ledger.record(self.row)
 

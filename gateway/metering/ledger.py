@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias
 
 from gateway.admission.left import Left
 from gateway.metering.holds import Holds
 from pricing.cost import dollars
+from pricing.source import CostSource, worst
 from pricing.usage import Usage
 from techniques.core.events import Warned
-
-CostSource = Literal["operator", "local_power", "unknown"]
-"""Where a price came from, the best first: the operator, what power and a machine cost, nowhere."""
-
-_SOURCES: Final[tuple[CostSource, ...]] = get_args(CostSource)
 
 
 class CallFinished(NamedTuple):
@@ -27,6 +23,8 @@ class CallFinished(NamedTuple):
     picodollars, None if the price is not known. ``started_at`` is seconds since the epoch,
     ``seconds`` and ``first_s`` (to the first content, None if none came) are durations. ``lease``
     names the row for ever, where the money for it was held; else its request and place do.
+    ``price`` names the row of the price book that the cost was worked out with, None if the price
+    is not known; ``caveats`` say what of the call it does not fit (``pricing.charge``).
     """
 
     model: str
@@ -43,6 +41,8 @@ class CallFinished(NamedTuple):
     first_s: float | None
     reasoning_estimated: bool = False
     lease: str | None = None
+    price: str | None = None
+    caveats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,4 +296,4 @@ class Ledger:
 
     def cost_source(self) -> CostSource:
         """Return the worst source among the rows: it holds for their sum."""
-        return max((row.cost_source for row in self.rows), key=_SOURCES.index, default="operator")
+        return worst([row.cost_source for row in self.rows])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from gateway.config import ModelConfig, ProviderConfig
@@ -14,11 +15,13 @@ from pricing.price import Price, per_million
 def price_of(row: ModelConfig, account: ProviderConfig) -> Price | None:
     """Return what *row* at *account* costs, None if nobody says."""
     if row.price is not None:
-        return per_million(row.price.model_dump(exclude={"image"}))
+        stated = per_million(row.price.model_dump(exclude={"image"}))
+        return replace(stated, name=f"operator:{row.name}")
     if row.local_power is not None:
-        return _at_home(row.local_power)
-    simulated = SIMULATED.get(row.model or row.name) if account.simulated else None
-    return simulated.price if simulated else None
+        return replace(_at_home(row.local_power), name=f"local_power:{row.name}")
+    model = row.model or row.name
+    simulated = SIMULATED.get(model) if account.simulated else None
+    return replace(simulated.price, name=f"simulated:{model}") if simulated else None
 
 
 def _at_home(stated: LocalPowerConfig) -> Price:

@@ -48,7 +48,7 @@ async def test_a_model_is_what_its_row_says() -> None:
     )
 
     assert (made.name, made.target.model, made.target.provider) == ("m", "gpt-x", "oa")
-    assert made.price == Price(150_000, 600_000, per_request=10**10)
+    assert made.price == Price(150_000, 600_000, per_request=10**10, name="operator:m")
     assert made.target.split_thinking
     assert made.hedge_after_s == 2
     assert (made.target.capabilities.tools, made.target.capabilities.context) == (False, 1000)

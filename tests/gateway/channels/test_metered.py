@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from gateway.channels.metered import MeteredChannel
+from gateway.metering.known import tier_of
 from gateway.metering.ledger import Answering, CallFinished, Fact, Ledger
 from gateway.upstream.provider import Target
 from pricing.price import Price
@@ -38,7 +39,7 @@ from techniques.core.reply import Reply, replied
 from techniques.core.request import Opaque, Relay, Request, Sampling, said
 from techniques.testing import Line, ScriptedChannel
 
-PRICE = Price(input=10, output=100)
+PRICE = Price(input=10, output=100, name="operator:fast")
 QUESTION = Request("m", (said("user", "x" * 80),), role="judge", step="j1")
 COUNTED = Usage(input_tokens=7, output_tokens=3)
 FORTY = "x" * 40
@@ -91,6 +92,7 @@ async def test_a_call_that_ends_well_is_one_row_with_the_providers_own_count() -
     assert (row.model, row.provider, row.role, row.step) == ("fast", "openai", "judge", "j1")
     assert (row.outcome, row.usage, row.estimated) == ("ok", COUNTED, False)
     assert (row.cost, row.cost_source) == (7 * 10 + 3 * 100, "operator")
+    assert (row.price, tier_of(row)) == ("operator:fast", "exact_user_rate")
     assert row.first_s is not None
     assert 0 <= row.first_s <= row.seconds
 
@@ -128,7 +130,7 @@ async def test_no_more_is_reasoning_than_was_written() -> None:
 async def test_without_a_price_the_cost_is_unknown_and_not_zero() -> None:
     row = await row_of(Playing(TextDelta("a"), UsageReported(COUNTED), Finished()), price=None)
 
-    assert (row.cost, row.cost_source) == (None, "unknown")
+    assert (row.cost, row.cost_source, row.price) == (None, "unknown", None)
 
 
 @pytest.mark.parametrize(

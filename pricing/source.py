@@ -1,0 +1,76 @@
+"""Where a price came from, how its tokens were counted, and what both together are worth."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias, get_args
+
+PriceSource: TypeAlias = Literal[
+    "operator",
+    "local_power",
+    "catalogue",
+    "catalogue_fuzzy",
+    "table",
+    "inferred",
+    "default",
+]
+"""Where a price came from, the best first.
+
+The operator stated it; what power and a machine cost; a catalogue has this model, or one of the
+same family and about its size; a table has this model, or one that it was inferred from; nothing
+at all, and it is a figure that is assumed.
+"""
+
+CostSource: TypeAlias = PriceSource | Literal["unknown"]
+"""Where the price of a call came from; of one whose price nobody knows, from nowhere."""
+
+SOURCES: Final[tuple[CostSource, ...]] = (*get_args(PriceSource), "unknown")
+"""All of them, the best first."""
+
+GUESSED: Final = frozenset({"catalogue_fuzzy", "inferred", "default"})
+"""The sources whose prices are not those of the model itself."""
+
+Tier: TypeAlias = Literal[
+    "exact_user_rate",
+    "openrouter_rate",
+    "openrouter_fuzzy_rate",
+    "exact_table_rate",
+    "inferred_table_rate",
+    "default_fallback",
+    "tokens_estimated_from_chars",
+    "tokens_estimated_with_thinking_chars",
+    "unknown",
+]
+"""How well an amount is known, in one word, the best first."""
+
+TIERS: Final[tuple[Tier, ...]] = get_args(Tier)
+_OF_SOURCE: Final[dict[CostSource, Tier]] = {
+    "operator": "exact_user_rate",
+    "local_power": "exact_user_rate",
+    "catalogue": "openrouter_rate",
+    "catalogue_fuzzy": "openrouter_fuzzy_rate",
+    "table": "exact_table_rate",
+    "inferred": "inferred_table_rate",
+    "default": "default_fallback",
+    "unknown": "unknown",
+}
+
+
+def worst(sources: list[CostSource]) -> CostSource:
+    """Return the worst of *sources*: it holds for their sum; of none, the best."""
+    return max(sources, key=SOURCES.index, default=SOURCES[0])
+
+
+def tier(source: CostSource, *, estimated: bool, thinking: bool) -> Tier:
+    """Return how well an amount is known whose price came from *source*.
+
+    *estimated* tells that its tokens were guessed from characters, *thinking* that a part of these
+    was reasoning.
+    """
+    if source == "unknown" or not estimated:
+        return _OF_SOURCE[source]
+    return "tokens_estimated_with_thinking_chars" if thinking else "tokens_estimated_from_chars"
+
+
+def worst_tier(tiers: list[Tier]) -> Tier:
+    """Return the worst of *tiers*: it holds for their sum; of none, the best."""
+    return max(tiers, key=TIERS.index, default=TIERS[0])
