@@ -11,18 +11,24 @@ _PICO: Final = 10**12
 
 
 def cost(usage: Usage, price: Price) -> int:
-    """Return what *usage* costs at *price*, in picodollars, exactly.
+    """Return what one call's *usage* costs at *price*, in picodollars, exactly.
 
     Each token is charged once: a part of the input or output that has a rate of its own is
-    taken out of the rest.
+    taken out of the rest. Where the price has tiers, the size of the whole input chooses one, for
+    all of the call.
     """
+    if price.tiers:
+        price = price.within(usage.input_tokens)
     plain_input = usage.input_tokens - (
         usage.cache_read_tokens
         + usage.cache_write_tokens
         + usage.cache_write_1h_tokens
         + usage.audio_input_tokens
+        + usage.image_input_tokens
     )
-    plain_output = usage.output_tokens - usage.reasoning_tokens - usage.audio_output_tokens
+    plain_output = usage.output_tokens - (
+        usage.reasoning_tokens + usage.audio_output_tokens + usage.image_output_tokens
+    )
     cache_write = _rate(price.cache_write, price.input)
     return (
         price.per_request
@@ -31,9 +37,12 @@ def cost(usage: Usage, price: Price) -> int:
         + usage.cache_write_tokens * cache_write
         + usage.cache_write_1h_tokens * _rate(price.cache_write_1h, cache_write)
         + usage.audio_input_tokens * _rate(price.audio_input, price.input)
+        + usage.image_input_tokens * _rate(price.image_input, price.input)
+        + usage.images * price.image
         + max(plain_output, 0) * price.output
         + usage.reasoning_tokens * _rate(price.reasoning, price.output)
         + usage.audio_output_tokens * _rate(price.audio_output, price.output)
+        + usage.image_output_tokens * _rate(price.image_output, price.output)
     )
 
 

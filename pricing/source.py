@@ -8,16 +8,16 @@ PriceSource: TypeAlias = Literal[
     "operator",
     "local_power",
     "catalogue",
-    "catalogue_fuzzy",
     "table",
+    "catalogue_fuzzy",
     "inferred",
     "default",
 ]
 """Where a price came from, the best first.
 
-The operator stated it; what power and a machine cost; a catalogue has this model, or one of the
-same family and about its size; a table has this model, or one that it was inferred from; nothing
-at all, and it is a figure that is assumed.
+The operator stated it; what power and a machine cost; a catalogue has this very model, or a table
+has. The rest are guesses: a catalogue has one of the same family and about its size; the price was
+inferred from what tables have, or from its size; it is assumed, for want of anything better.
 """
 
 CostSource: TypeAlias = PriceSource | Literal["unknown"]
@@ -32,8 +32,8 @@ GUESSED: Final = frozenset({"catalogue_fuzzy", "inferred", "default"})
 Tier: TypeAlias = Literal[
     "exact_user_rate",
     "openrouter_rate",
-    "openrouter_fuzzy_rate",
     "exact_table_rate",
+    "openrouter_fuzzy_rate",
     "inferred_table_rate",
     "default_fallback",
     "tokens_estimated_from_chars",
@@ -47,8 +47,8 @@ _OF_SOURCE: Final[dict[CostSource, Tier]] = {
     "operator": "exact_user_rate",
     "local_power": "exact_user_rate",
     "catalogue": "openrouter_rate",
-    "catalogue_fuzzy": "openrouter_fuzzy_rate",
     "table": "exact_table_rate",
+    "catalogue_fuzzy": "openrouter_fuzzy_rate",
     "inferred": "inferred_table_rate",
     "default": "default_fallback",
     "unknown": "unknown",

@@ -24,9 +24,10 @@ class Usage:
     """Token counts of one or more calls; counts add up, so usages can be summed.
 
     Names follow OpenTelemetry's ``gen_ai.usage``. ``input_tokens`` is the whole input:
-    ``cache_read_tokens``, ``cache_write_tokens`` (kept five minutes), ``cache_write_1h_tokens``
-    and ``audio_input_tokens`` are parts of it. ``reasoning_tokens`` and ``audio_output_tokens``
-    are parts of ``output_tokens``.
+    ``cache_read_tokens``, ``cache_write_tokens`` (kept five minutes), ``cache_write_1h_tokens``,
+    ``audio_input_tokens`` and ``image_input_tokens`` are parts of it. ``reasoning_tokens``,
+    ``audio_output_tokens`` and ``image_output_tokens`` are parts of ``output_tokens``. ``images``
+    are pictures that were sent, where each is charged for.
     """
 
     input_tokens: int = 0
@@ -37,6 +38,9 @@ class Usage:
     reasoning_tokens: int = 0
     audio_input_tokens: int = 0
     audio_output_tokens: int = 0
+    image_input_tokens: int = 0
+    image_output_tokens: int = 0
+    images: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -48,6 +52,9 @@ class Usage:
             self.reasoning_tokens + other.reasoning_tokens,
             self.audio_input_tokens + other.audio_input_tokens,
             self.audio_output_tokens + other.audio_output_tokens,
+            self.image_input_tokens + other.image_input_tokens,
+            self.image_output_tokens + other.image_output_tokens,
+            self.images + other.images,
         )
 
     @property

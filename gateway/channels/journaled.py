@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import TracebackType
 
 from gateway.channels.continued import Growing, can_continue, continued
+from gateway.clock import utc_now
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Answering
@@ -16,7 +17,7 @@ from gateway.runs.live import LiveRun
 from gateway.runs.terms import Sending, Stop, error_of, is_limit, kind_of
 from gateway.stores.journal.records import StepRecord
 from gateway.upstream.head import Head, Headed
-from pricing.cost import cost
+from pricing.charge import charge
 from techniques.core.channel import Channel, EventStream
 from techniques.core.errors import GatewayError, HeldBack, StreamBroken, UpstreamFailed
 from techniques.core.events import Event, Finished, Started, TextDelta, UsageReported, Warned
@@ -176,12 +177,14 @@ class _Step:
     async def _complete(self) -> None:
         run = self._channel.run
         step = run.steps[self._path]
-        reports = [one.usage for one in self._kept if isinstance(one, UsageReported)]
+        reports = [one for one in self._kept if isinstance(one, UsageReported)]
         price = run.price(self._path)
         if reports:
-            usage = reports[-1]
+            usage, mode = reports[-1].usage, reports[-1].mode
             step.tokens = usage.input_tokens, usage.output_tokens
-            step.cost = None if price is None else cost(usage, price)
+            if price is not None:
+                usage = replace(usage, images=estimate.images(self._request, price))
+                step.cost = charge(usage, price, mode, at=utc_now().timestamp()).cost
         step.state, step.events, step.partial = "completed", packed(self._kept), None
         self._settled = True
         await run.settle(self._path)

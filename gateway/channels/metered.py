@@ -12,7 +12,7 @@ from gateway.metering import estimate
 from gateway.metering.ledger import Answering, CallFinished, Ledger
 from gateway.upstream.head import Head, Headed
 from gateway.upstream.provider import Target
-from pricing.cost import cost
+from pricing.charge import Charge, charge
 from pricing.price import Price
 from pricing.usage import Usage
 from techniques.core.channel import Channel
@@ -70,6 +70,7 @@ class MeteredCall(Headed):
         "counted",
         "first_s",
         "lease",
+        "mode",
         "outcome",
         "row",
         "thought",
@@ -85,6 +86,7 @@ class MeteredCall(Headed):
         self._started = perf_counter()
         self._started_at = datetime.now(UTC).timestamp()
         self.usage: Usage | None = None
+        self.mode = ""
         self.counted = False
         self.characters = 0
         self.thought = 0  # characters of reasoning, as far as it is told apart
@@ -155,7 +157,7 @@ class MeteredCall(Headed):
                 self.begun = True
                 self.characters += len(event.arguments)
             case UsageReported():
-                self.usage = event.usage
+                self.usage, self.mode = event.usage, event.mode or self.mode
             case Warned():
                 self._channel.ledger.record(event)
             case Started() | Note() | Finished():
@@ -177,6 +179,9 @@ class MeteredCall(Headed):
         if guessed:
             reasoning = estimate.reasoning_tokens(self.thought, usage)
             usage = replace(usage, reasoning_tokens=reasoning)
+        if price is not None and price.image and usage != _NOTHING:
+            usage = replace(usage, images=estimate.images(self._request, price))
+        charged = _charged(usage, price, self.mode, self._started_at)
         self.row = CallFinished(
             model=target.name,
             provider=target.provider,
@@ -184,7 +189,7 @@ class MeteredCall(Headed):
             step=self._request.step,
             usage=usage,
             estimated=estimated,
-            cost=_cost(usage, price),
+            cost=None if charged is None else charged.cost,
             cost_source="unknown" if price is None else price.source,
             outcome=outcome,
             started_at=self._started_at,
@@ -192,15 +197,18 @@ class MeteredCall(Headed):
             first_s=self.first_s,
             reasoning_estimated=guessed,
             lease=self.lease,
-            price=None if price is None else price.name,
+            price=None if charged is None else charged.price,
+            caveats=() if charged is None else charged.caveats,
         )
         ledger.record(self.row)
 
 
-def _cost(usage: Usage, price: Price | None) -> int | None:
+def _charged(usage: Usage, price: Price | None, mode: str, at: float) -> Charge | None:
     if price is None:
         return None  # never zero: what a failed call costs is not known either
-    return 0 if usage == _NOTHING else cost(usage, price)
+    if usage == _NOTHING:
+        return Charge(0, price.at(at).name, ())
+    return charge(usage, price, mode, at=at)
 
 
 def _usage(request: Request, seen: MeteredCall, outcome: str) -> tuple[Usage, bool]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+from gateway.clock import utc_now
 from pricing.cost import cost
 from pricing.price import Price
 from pricing.usage import Usage
+from techniques.core.errors import RequestRejected
+from techniques.core.json import NOTHING
 from techniques.core.request import (
     Document,
     Image,
@@ -23,6 +26,8 @@ from techniques.core.request import (
 _CHARACTERS_PER_TOKEN = 4
 _TOKENS_PER_IMAGE = 800
 _UNKNOWN_OUTPUT = 256
+_ASKED = ("service_tier", "speed")
+"""Where a request says how it wants to be served."""
 
 
 def input_tokens(request: Request) -> int:
@@ -65,7 +70,40 @@ def cost_like(request: Request, price: Price | None, answers: Sequence[int]) -> 
 
 
 def _cost(request: Request, price: Price | None, output: int) -> int:
-    return 0 if price is None else cost(Usage(input_tokens(request), output), price)
+    if price is None:
+        return 0
+    used = Usage(input_tokens(request), output, images=images(request, price))
+    return max(cost(used, one) for one in asked_at(request, price))
+
+
+def asked_at(request: Request, price: Price) -> list[Price]:
+    """Return what *request* may be charged by now: as usual, or as it asks to be served."""
+    current = price if price.then is None else price.at(utc_now().timestamp())
+    body = NOTHING if request.relay is None else request.relay.body
+    for name in _ASKED if current.modes else ():
+        mode = body.get(name)
+        if isinstance(mode, str) and (served := current.served(mode)):
+            return [current, served]
+    return [current]
+
+
+def images(request: Request, price: Price) -> int:
+    """Return how many pictures *request* sends, where *price* charges for each; else 0."""
+    if not price.image:
+        return 0
+    try:
+        return sum(map(_images, request.decoded().messages))
+    except RequestRejected:  # it can be passed on all the same
+        return 0
+
+
+def _images(message: Message) -> int:
+    return sum(
+        sum(isinstance(inner, Image) for inner in part.parts)
+        if isinstance(part, ToolResult)
+        else isinstance(part, Image)
+        for part in message.parts
+    )
 
 
 def _allowed(request: Request) -> int | None:

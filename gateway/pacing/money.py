@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.admission.need.value import Need
+from gateway.metering.estimate import asked_at, images
 from pricing.cost import cost
 from pricing.price import Price
 from pricing.usage import Usage
@@ -15,16 +16,18 @@ def most_cost(need: Need, price: Price, request: Request) -> int:
     """Return the picodollars that a call of *need* hardly ever costs more than.
 
     Its output counts with all that it may have, its input with what writing it to the provider's
-    cache costs, where the request asks for that.
+    cache costs, where the request asks for that; so does the way in which it asks to be served.
     """
-    plain = Usage(input_tokens=need.input, output_tokens=need.most)
-    amounts = [cost(plain, price)]
+    plain = Usage(need.input, need.most, images=images(request, price))
+    possible = [plain]
     if price.reasoning is not None:
-        amounts.append(cost(plain + Usage(reasoning_tokens=need.most), price))
+        possible.append(plain + Usage(reasoning_tokens=need.most))
+    if price.image_output is not None:
+        possible.append(plain + Usage(image_output_tokens=need.most))
     if _writes_cache(request):
-        amounts.append(cost(plain + Usage(cache_write_tokens=need.input), price))
-        amounts.append(cost(plain + Usage(cache_write_1h_tokens=need.input), price))
-    return max(amounts)
+        possible.append(plain + Usage(cache_write_tokens=need.input))
+        possible.append(plain + Usage(cache_write_1h_tokens=need.input))
+    return max(cost(usage, one) for usage in possible for one in asked_at(request, price))
 
 
 def _writes_cache(request: Request) -> bool:

@@ -84,7 +84,7 @@ def _read(item: list[Any]) -> Event:  # noqa: PLR0911 - one for each form
         case "Finished":
             return Finished(values[0], values[1], _unbytes(values[2]))
         case "UsageReported":
-            return kinds.UsageReported(Usage(**values[0]))
+            return kinds.UsageReported(Usage(**values[0]), *values[1:])
         case "BlockAdded":
             return kinds.BlockAdded(Opaque(**values[0]))
         case _:

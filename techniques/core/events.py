@@ -113,9 +113,14 @@ class BlockAdded:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """Tokens used by this call so far: a running total, so the last report counts."""
+    """Tokens used by this call so far: a running total, so the last report counts.
+
+    ``mode`` is what the provider calls the way in which it serves the call, empty if it does not
+    tell.
+    """
 
     usage: Usage
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)

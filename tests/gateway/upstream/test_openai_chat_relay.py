@@ -55,7 +55,7 @@ def test_a_regular_whole_answer_is_relayed_byte_for_byte(cuts: list[int]) -> Non
     events = drain(relaying(streamed=False), data, cuts)
 
     assert sent(events) == data
-    assert UsageReported(Usage(12, 4, cache_read_tokens=8)) in events
+    assert UsageReported(Usage(12, 4, cache_read_tokens=8), "default") in events
 
 
 def test_the_regular_events_of_one_read_leave_in_one_piece() -> None:

@@ -66,7 +66,7 @@ class Frame:
         """Yield the usage that *report* brings up to date."""
         usage = self._usage.add(report)
         if usage is not None:
-            yield UsageReported(usage)
+            yield UsageReported(usage, self._usage.mode)
 
     def finished(self, raw: bytes = b"") -> Finished:
         """Return the end of the answer."""

@@ -20,11 +20,12 @@ class UsageTotal:
 
     Both reports are totals, and each may lack what the other has. The input counts never shrink
     (server tools make them grow); the output of the last report counts, since the first one
-    already holds a token or so.
+    already holds a token or so. ``mode`` is how the call is served, as far as it is told.
     """
 
     def __init__(self) -> None:
         self._counts = dict.fromkeys(_COUNTS, 0)
+        self.mode = ""
 
     def add(self, report: Json) -> Usage | None:
         """Take *report* in; return the total, None if *report* is no usage object."""
@@ -35,6 +36,7 @@ class UsageTotal:
             detail = report.get(name)
             if isinstance(detail, dict):
                 flat.update(detail)
+        self.mode = _mode(report) or self.mode
         for name, before in self._counts.items():
             if name in flat:
                 count = counted(flat[name])
@@ -53,3 +55,8 @@ class UsageTotal:
             cache_write_1h_tokens=hour,
             reasoning_tokens=counts["thinking_tokens"],
         )
+
+
+def _mode(report: JsonObject) -> str:
+    mode = report.get("service_tier") if report.get("speed") != "fast" else "fast"
+    return mode if isinstance(mode, str) else ""

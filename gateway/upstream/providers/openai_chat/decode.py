@@ -11,6 +11,7 @@ from gateway.upstream.providers.openai_chat.payload import (
     as_list,
     as_object,
     as_text,
+    mode_of,
     read,
     usage_of,
 )
@@ -75,7 +76,7 @@ class DecodedStream:
                 yield from self._speech.say(choice["delta"], choice.get("logprobs"))
                 self._stop_text = as_text(choice.get("stop_reason")) or None
         if usage := usage_of(chunk.get("usage")):
-            yield UsageReported(usage)
+            yield UsageReported(usage, mode_of(chunk))
 
     def _finish(self) -> Iterator[Event]:
         self._over = True
@@ -112,7 +113,7 @@ class DecodedWhole:
         cut = state.reason == "length"
         yield from self._speech.say_whole(message, choice.get("logprobs"), cut=cut)
         if usage := usage_of(answer.get("usage")):
-            yield UsageReported(usage)
+            yield UsageReported(usage, mode_of(answer))
         yield finished(state.reason or "stop", as_text(choice.get("stop_reason")) or None)
 
 

@@ -71,6 +71,11 @@ def usage_of(value: Json) -> Usage | None:
     return _detailed(value, prompt, completion, hidden)
 
 
+def mode_of(answer: JsonObject) -> str:
+    """Return how the host says that it serves *answer*, empty if it does not tell."""
+    return as_text(answer.get("service_tier"))
+
+
 def _detailed(value: JsonObject, prompt: int, completion: int, hidden: int) -> Usage:
     inputs = as_object(value.get("prompt_tokens_details"))
     outputs = as_object(value.get("completion_tokens_details"))
@@ -84,6 +89,8 @@ def _detailed(value: JsonObject, prompt: int, completion: int, hidden: int) -> U
         reasoning_tokens=max(hidden, _count(outputs, "reasoning_tokens")),
         audio_input_tokens=_count(inputs, "audio_tokens"),
         audio_output_tokens=_count(outputs, "audio_tokens"),
+        image_input_tokens=_count(inputs, "image_tokens"),
+        image_output_tokens=_count(outputs, "image_tokens"),
     )
 
 

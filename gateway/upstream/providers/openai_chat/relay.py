@@ -14,7 +14,13 @@ import orjson
 from gateway.upstream.providers.openai_chat.decode import finished, started
 from gateway.upstream.providers.openai_chat.failure import is_error, reported, unreadable
 from gateway.upstream.providers.openai_chat.mend import NEUTRAL, Choice
-from gateway.upstream.providers.openai_chat.payload import as_index, as_list, read, usage_of
+from gateway.upstream.providers.openai_chat.payload import (
+    as_index,
+    as_list,
+    mode_of,
+    read,
+    usage_of,
+)
 from gateway.upstream.providers.openai_chat.plain import PlainChunks, plain
 from gateway.upstream.providers.openai_chat.whole import read_whole
 from gateway.upstream.sse import SseEvent, SseReader, parse
@@ -47,6 +53,7 @@ class RelayedStream:
         self._told = False
         self._plain_so_far = False  # nothing is held back, so plain bytes can go as they are
         self._usage: Usage | None = None
+        self._mode = ""
         self._usage_chunk: SseEvent | JsonObject | None = None
         self._finished: Finished | None = None
 
@@ -159,6 +166,7 @@ class RelayedStream:
     def _take_usage(self, event: SseEvent, chunk: JsonObject, *, mended: bool) -> None:
         """Note the usage in *chunk*, take it out, and keep a chunk that tells it at the end."""
         self._usage = usage_of(chunk["usage"]) or self._usage
+        self._mode = mode_of(chunk) or self._mode
         own = chunk.get("choices") == [] and not mended
         self._usage_chunk = event if own else {**chunk, "choices": []}
         if self._include_usage:
@@ -187,7 +195,7 @@ class RelayedStream:
             yield Relayed(raw, characters)
         if self._usage is not None:
             usage, self._usage = self._usage, None
-            yield UsageReported(usage)
+            yield UsageReported(usage, self._mode)
         if self._finished is not None:
             yield self._finished
 
@@ -210,7 +218,7 @@ class RelayedWhole:
         if answer is not None and (reason := _regular(answer)):
             yield Relayed(body, _words(answer["choices"][0]["message"]))
             if usage := usage_of(answer.get("usage")):
-                yield UsageReported(usage)
+                yield UsageReported(usage, mode_of(answer))
             yield finished(reason)
             return
         yield from self._mended(body)
@@ -229,7 +237,7 @@ class RelayedWhole:
         yield started(answer)
         yield Relayed(orjson.dumps(answer) if mended else body, characters)
         if usage := usage_of(answer.get("usage")):
-            yield UsageReported(usage)
+            yield UsageReported(usage, mode_of(answer))
         yield finished(reasons[0])
 
 
