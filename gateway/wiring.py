@@ -37,10 +37,10 @@ from gateway.opening import Pacing, pacing, pacing_meter
 from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
 from gateway.planning.slims import Slims
-from gateway.policy.accounts import account_of, served
+from gateway.policy.accounts import account_of, elsewhere, served
 from gateway.policy.callers import caps_of, rules_of
 from gateway.policy.models import Catalogue, Model
-from gateway.policy.prices import price_of
+from gateway.policy.prices import Prices, prices_of
 from gateway.policy.targets import target_of
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
 from gateway.surfaces.behind import Behind
@@ -94,7 +94,8 @@ async def running(
     async with AsyncExitStack() as stack:
         registry = CollectorRegistry()
         upstreams = await _upstreams(stack, config, provider.load(providers), registry)
-        catalogue = Catalogue(_model(row, config, upstreams) for row in config.models)
+        prices = prices_of(config)
+        catalogue = Catalogue(_model(row, config, upstreams, prices) for row in config.models)
         kept = await stack.enter_async_context(keeping(config, secrets, DatabaseCounters(registry)))
         rows, pacing_counts = RecentRows(), pacing_meter(registry, config)
         meter = PrometheusMeter(registry, catalogue.labels())
@@ -208,8 +209,9 @@ async def _upstreams(
     return _Upstreams(dialects, transports, accounts, hosts)
 
 
-def _model(row: ModelConfig, config: Config, upstreams: _Upstreams) -> Model:
+def _model(row: ModelConfig, config: Config, upstreams: _Upstreams, prices: Prices) -> Model:
     account = config.providers[row.provider]
+    priced = prices.by_name(row, account)
     target = target_of(row, account, row.model or row.name)
     patience = Patience(config.upstream.first_byte_s, config.upstream.idle_s)
     return Model(
@@ -219,7 +221,8 @@ def _model(row: ModelConfig, config: Config, upstreams: _Upstreams) -> Model:
             target,
             patience,
         ),
-        price=price_of(row, account),
+        price=priced(row.model or row.name),
+        priced=priced,
         fallbacks=row.fallbacks,
         hedge_after_s=row.hedge_after_s,
         called=partial(target_of, row, account),
@@ -227,10 +230,7 @@ def _model(row: ModelConfig, config: Config, upstreams: _Upstreams) -> Model:
         account=upstreams.accounts[row.provider],
         max_output=row.max_output,
         host=upstreams.hosts.get(row.provider),
-        others=tuple(
-            _model(row.model_copy(update={"provider": name, "accounts": ()}), config, upstreams)
-            for name in row.accounts
-        ),
+        others=tuple(_model(other, config, upstreams, prices) for other in elsewhere(row)),
     )
 
 

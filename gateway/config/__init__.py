@@ -11,6 +11,7 @@ from gateway.config.load import (
     secrets,
 )
 from gateway.config.models import CapabilityConfig, ModelConfig, PriceConfig
+from gateway.config.pricing import PricingConfig
 from gateway.config.schema import (
     Config,
     ProviderConfig,
@@ -28,6 +29,7 @@ __all__ = [
     "KeyConfig",
     "ModelConfig",
     "PriceConfig",
+    "PricingConfig",
     "ProviderConfig",
     "Secrets",
     "SimulatedConfig",

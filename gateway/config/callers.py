@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from gateway.config.context import ContextConfig
-from gateway.config.models import Rate
 from gateway.config.names import means_any, twice
 from gateway.config.periods import Period
 from gateway.config.section import Section
 from gateway.config.values import Zone
+from pricing.rates import Rate
 
 Dollars = Annotated[Decimal, Field(ge=0, le=9_000_000)]
 """An amount of money that the database can hold in picodollars."""

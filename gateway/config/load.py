@@ -31,7 +31,9 @@ _SECRET = re.compile(
 )
 _ADDRESSES = frozenset({"store.redis", "database.url"})
 _WITH_PASSWORD = re.compile(r"//[^/@]*:[^/@$]+@")
-_FILES = frozenset({"reliability.calibration"})  # named from the folder of the configuration
+_FILES = re.compile(  # named from the folder of the configuration
+    r"reliability\.calibration|pricing\.(prices|tables\.\d+|catalogue\.(file|cache))"
+)
 _HEADER = re.compile(r"providers\..+\.headers\.([^.]+)")
 _SCHEME = re.compile(r"[A-Za-z]+ +")
 
@@ -192,7 +194,7 @@ def _written(value: str, at: str, folder: Path, problems: list[str]) -> str:
     if at in _ADDRESSES and (value.startswith("file:") or _WITH_PASSWORD.search(value)):
         return _secret(value, at, folder, problems)
     said = _substituted(value, at, problems)
-    return str(folder / said) if at in _FILES else said
+    return str(folder / said) if _FILES.fullmatch(at) else said
 
 
 def _secret(value: str, at: str, folder: Path, problems: list[str]) -> str:

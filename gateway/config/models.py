@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -12,24 +11,16 @@ from gateway.config.pacing import LimitsConfig
 from gateway.config.section import Section
 from gateway.config.thinking import Style, ThinkingConfig
 from gateway.config.values import Seconds
+from pricing.rates import PriceRecord
 from techniques.core.capabilities import Prefill
 
-Rate = Annotated[Decimal, Field(ge=0)]
 
+class PriceConfig(PriceRecord):
+    """US dollars per million tokens; ``per_request`` and ``image`` each.
 
-class PriceConfig(Section):
-    """US dollars per million tokens; ``per_request`` and ``image`` each."""
-
-    input: Rate
-    output: Rate
-    cache_read: Rate | None = None
-    cache_write: Rate | None = None
-    cache_write_1h: Rate | None = None
-    reasoning: Rate | None = None
-    audio_input: Rate | None = None
-    audio_output: Rate | None = None
-    image: Rate | None = None
-    per_request: Rate | None = None
+    ``tiers`` are the rates of calls whose input is over so many tokens, ``modes`` those of calls
+    that the provider says it served so.
+    """
 
 
 class CapabilityConfig(Section):

@@ -20,6 +20,7 @@ from gateway.config.llama_cpp import LlamaCppConfig, unfit_hosts
 from gateway.config.models import ModelConfig
 from gateway.config.names import serves, twice
 from gateway.config.pacing import LimitsConfig, PacingConfig, StoreConfig, VendorName
+from gateway.config.pricing import PricingConfig
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.section import Section
 from gateway.config.thinking import Style, unfit
@@ -84,6 +85,8 @@ class ProviderConfig(Section):
     rate limits are to be read, ``limits`` what they are where its answers do not tell. With
     ``idempotent`` it carries a call out once that is sent twice with one ``Idempotency-Key``.
     ``llama_cpp`` says that it is a server of llama.cpp, and what is done with its slots.
+    ``priced_as`` names the provider of the price tables whose prices hold here (``none``:
+    nobody's); absent, the address tells.
     """
 
     dialect: Literal["openai_chat", "anthropic"]
@@ -95,6 +98,7 @@ class ProviderConfig(Section):
     vendor: VendorName = "auto"
     limits: LimitsConfig = LimitsConfig()
     idempotent: bool = False
+    priced_as: str | None = None
     simulated: SimulatedConfig | None = None
     llama_cpp: LlamaCppConfig | None = None
 
@@ -145,6 +149,7 @@ class Config(Section):
     server: ServerConfig = ServerConfig()
     providers: Mapping[str, ProviderConfig] = {}
     models: tuple[ModelConfig, ...] = ()
+    pricing: PricingConfig = PricingConfig()
     reliability: ReliabilityConfig = ReliabilityConfig()
     upstream: UpstreamConfig = UpstreamConfig()
     teams: tuple[TeamConfig, ...] = ()

@@ -28,10 +28,16 @@ def must_be_priced(
             _check(second, f", the {role},", at(role))
 
 
+def is_firm(model: Model) -> bool:
+    """Return whether limits in money may rely on what *model* costs."""
+    return model.price is not None and model.price.firm
+
+
 def _check(model: Model, part: str, param: str) -> None:
-    if model.price is None:
+    if not is_firm(model):
+        known = "only guessed" if model.price else "not known"
         raise RequestRejected(
-            f"The price of {model.name}{part} is not known, and this call has a limit in money.",
+            f"The price of {model.name}{part} is {known}, and this call has a limit in money.",
             code="price_unknown",
             param=param,
         )

@@ -13,6 +13,7 @@ from gateway.context.slimmer import Slimmer
 from gateway.context.slimming import Slimming
 from gateway.context.summary import ROLE
 from gateway.planning.plan import Plan
+from gateway.planning.prices import is_firm
 from gateway.policy.keys import Caller
 from gateway.policy.models import Catalogue
 from gateway.policy.wishes import Wishes
@@ -74,7 +75,7 @@ class Slims:
         """Return who writes summaries, None where nobody may: money that counts has no price."""
         model = plan.model if rules.model is None else self.catalogue.find(rules.model)
         must_be_priced = caller.budgeted or plan.caps.max_cost is not None
-        if rules.on_wall != "summarise" or (must_be_priced and model.price is None):
+        if rules.on_wall != "summarise" or (must_be_priced and not is_firm(model)):
             return None
         context = model.target.capabilities.context
         return Writer(stack.member("summary", (model,)), model.price, context)

@@ -60,3 +60,8 @@ def _windows(limits: LimitsConfig, model: str, minute_s: float) -> Iterator[Wind
 def served(name: str, models: Iterable[ModelConfig]) -> list[ModelConfig]:
     """Return those of *models* that the account *name* serves."""
     return [model for model in models if name in (model.provider, *model.accounts)]
+
+
+def elsewhere(row: ModelConfig) -> list[ModelConfig]:
+    """Return *row* as it is served at each of its further accounts."""
+    return [row.model_copy(update={"provider": name, "accounts": ()}) for name in row.accounts]

@@ -20,7 +20,8 @@ class Model:
     """A model, the channel that goes straight to it, and what is known of it.
 
     Its target's name may end in ``*``: the model then serves every name that begins so, under the
-    name asked for; ``called`` gives its target under that name, None: the same but for it.
+    name asked for; ``called`` gives its target under that name, None: the same but for it;
+    ``priced`` its price, None: the same.
     ``account`` is where it is served, ``max_output`` how many tokens it writes at most,
     ``others`` the same model at further accounts. ``host`` is the server of one's own that it runs
     on.
@@ -35,6 +36,7 @@ class Model:
     max_output: int | None = None
     others: tuple[Model, ...] = ()
     called: Callable[[str], Target] | None = None
+    priced: Callable[[str], Price | None] | None = None
     host: Host | None = None
 
     @property
@@ -56,8 +58,12 @@ class Model:
     def under(self, name: str) -> Model:
         """Return this model as it serves *name*."""
         target = self.called(name) if self.called else replace(self.target, model=name)
-        others = tuple(other.under(name) for other in self.others)
-        return replace(self, channel=replace(self.channel, target=target), others=others)
+        return replace(
+            self,
+            channel=replace(self.channel, target=target),
+            price=self.priced(name) if self.priced else self.price,
+            others=tuple(other.under(name) for other in self.others),
+        )
 
 
 class Catalogue:

@@ -1,27 +1,65 @@
-"""What a model costs: as stated, by the power that it takes, or as the simulation makes up."""
+"""What a model costs: as stated, by the power it takes, as simulated, or by the price book."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal
+from functools import lru_cache, partial
+from typing import Final
 
-from gateway.config import ModelConfig, ProviderConfig
+from gateway.clock import utc_now
+from gateway.config import Config, ModelConfig, ProviderConfig
 from gateway.config.llama_cpp import LocalPowerConfig
+from gateway.config.pricing import book_of
 from gateway.upstream.simulated.settings import MODELS as SIMULATED
+from pricing.book import Book, Wanted
 from pricing.local_power import hourly_of_power, local_price
-from pricing.price import Price, per_million
+from pricing.price import Price
+
+_NOBODY: Final = "none"
+_REMEMBERED: Final = 1024
+"""Names that a ``*`` stands for are a client's, and there is no end to them."""
 
 
-def price_of(row: ModelConfig, account: ProviderConfig) -> Price | None:
-    """Return what *row* at *account* costs, None if nobody says."""
-    if row.price is not None:
-        stated = per_million(row.price.model_dump(exclude={"image"}))
-        return replace(stated, name=f"operator:{row.name}")
-    if row.local_power is not None:
-        return replace(_at_home(row.local_power), name=f"local_power:{row.name}")
-    model = row.model or row.name
-    simulated = SIMULATED.get(model) if account.simulated else None
-    return replace(simulated.price, name=f"simulated:{model}") if simulated else None
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What models cost from *day* on; looked up when a configuration is loaded, not for calls."""
+
+    book: Book
+    day: date
+
+    def by_name(self, row: ModelConfig, account: ProviderConfig) -> Callable[[str], Price | None]:
+        """Return what tells the price of a model that *row* serves, and remembers what it told."""
+        return lru_cache(_REMEMBERED)(partial(self.of, row, account))
+
+    def of(self, row: ModelConfig, account: ProviderConfig, model: str) -> Price | None:
+        """Return what the provider's *model* costs, which *row* serves at *account*.
+
+        None if nobody says.
+        """
+        if row.price is not None:
+            return row.price.price().called(f"operator:{row.name}", "operator")
+        if row.local_power is not None:
+            return replace(_at_home(row.local_power), name=f"local_power:{row.name}")
+        if account.simulated is not None:
+            simulated = SIMULATED.get(model)
+            return simulated.price.called(f"simulated:{model}", "operator") if simulated else None
+        if "*" in model:
+            return None  # each of the names that it stands for has a price of its own
+        return self.book.price(Wanted(self.whose(account), model, row.provider), self.day)
+
+    def whose(self, account: ProviderConfig) -> str | None:
+        """Return the provider whose prices hold at *account*, None if nobody's are known to."""
+        if account.priced_as is None:
+            return self.book.provider_at(account.base_url)
+        return None if account.priced_as == _NOBODY else account.priced_as
+
+
+def prices_of(config: Config) -> Prices:
+    """Return what models cost from today on, by what *config* says of prices."""
+    return Prices(book_of(config.pricing), utc_now().date())
 
 
 def _at_home(stated: LocalPowerConfig) -> Price:
