@@ -31,6 +31,7 @@ from gateway.config import (
 )
 from gateway.config.database import NO_DATABASE
 from gateway.demo import QUESTIONS, DemoAnswer, Table, run
+from gateway.fetching import fetched
 from gateway.keeping import prepared
 from gateway.listing import listed, told
 from gateway.loading import FILE, checked, stop
@@ -41,7 +42,9 @@ from gateway.planning.options import can_do_with
 from gateway.policy.keys import OPEN
 from gateway.policy.wishes import Wishes
 from gateway.preflight import remarks
+from gateway.pricelist import guesses, price_list
 from gateway.stores.database.engine import DatabaseUnusable
+from gateway.tabling import price_table
 from gateway.wiring import running
 from techniques import catalog
 from techniques.core import registry
@@ -84,8 +87,14 @@ def _all(*, version: Annotated[bool, _VERSION] = False) -> None:
 def serve(config: Annotated[Path | None, FILE] = None) -> None:
     """Run the gateway until it is told to stop."""
     loaded, known = checked(config)
+    if warning := anyio.run(fetched, loaded.pricing.catalogue):
+        typer.echo(f"warning: {warning}", err=True)
     for line in remarks(loaded, known):
         typer.echo(f"note: {line}", err=True)
+    if config is not None:
+        typer.echo(price_table(price_list(loaded)), err=True)
+    for line in guesses(loaded):
+        typer.echo(f"WARNING: {line}", err=True)
     try:
         anyio.run(prepared, loaded, known)
     except DatabaseUnusable as error:
@@ -99,6 +108,8 @@ def check(file: Path) -> None:
     loaded, known = checked(file)
     for line in remarks(loaded, known):
         typer.echo(f"note: {line}")
+    for line in guesses(loaded):
+        typer.echo(f"WARNING: {line}")
     counts = (_counted(len(loaded.models), "model"), _counted(len(loaded.keys), "key"))
     typer.echo(f"{file}: ok, {', '.join(counts)}")
 

@@ -11,8 +11,10 @@ from pydantic import ValidationError
 from gateway.config import Config, Secrets
 from gateway.config.calibration import measured
 from gateway.config.names import serves
+from gateway.config.pricing import unreadable
 from gateway.planning.options import complaint, configured_of
 from gateway.policy.targets import target_of
+from gateway.pricelist import price_remarks
 from gateway.upstream.addresses import is_private
 from techniques import catalog
 from techniques.core.json import Json
@@ -34,6 +36,7 @@ def faults(config: Config, secrets: Secrets, *, stored_keys: bool = False) -> li
         _techniques(config),
         _calibration(config),
         _folders(config),
+        _prices(config),
         _empty(config),
     )
     return [line for lines in looked_at for line in lines]
@@ -42,13 +45,7 @@ def faults(config: Config, secrets: Secrets, *, stored_keys: bool = False) -> li
 def remarks(config: Config, secrets: Secrets) -> list[str]:
     """Return what an operator should know, and that stops nothing."""
     lines = [f"{path}: read, but not in effect in this version" for path in config.without_effect()]
-    lines += [
-        f"models.{model.name}: no price is known: calls are served with cost unknown"
-        for model in config.models
-        if model.price is None
-        and model.local_power is None
-        and config.providers[model.provider].simulated is None
-    ]
+    lines += price_remarks(config)
     sandbox = config.reliability.sandbox
     if sandbox.kind == "process" and sandbox.trusted:
         lines.append(
@@ -146,6 +143,13 @@ def _addresses(config: Config) -> Iterator[str]:
             yield f"providers.{name}.base_url: {row.base_url!r} is no http or https address"
         elif not row.allow_private and (is_private(host) or _is_loopback(host)):
             yield f"providers.{name}.base_url: a private address; set allow_private to mean it"
+
+
+def _prices(config: Config) -> Iterator[str]:
+    yield from unreadable(config.pricing)
+    stated = config.pricing.catalogue
+    if stated is not None and stated.url is not None and _host(stated.url) is None:
+        yield f"pricing.catalogue.url: {stated.url!r} is no http or https address"
 
 
 def _persons(config: Config, secrets: Secrets) -> Iterator[str]:

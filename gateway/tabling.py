@@ -1,10 +1,13 @@
-"""Plain tables of keys and budgets, for a terminal."""
+"""Plain tables of keys, budgets and prices, for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from techniques.core.json import Json, JsonObject
+
+_MOST: Final = 30
 
 
 def table(columns: Sequence[str], rows: Sequence[JsonObject]) -> str:
@@ -24,6 +27,13 @@ def budget_table(rows: Sequence[JsonObject]) -> str:
     """Return budgets as a table."""
     columns = ("key", "team", "usd", "period", "tz", "spent_usd", "left_usd", "end", "source")
     return table(columns, rows)
+
+
+def price_table(rows: Sequence[JsonObject]) -> str:
+    """Return what models cost as a table, of many models the first ones."""
+    shown = table(("model", "provider", "input", "output", "source", "row"), rows[:_MOST])
+    more = f"\nand {len(rows) - _MOST} more" if len(rows) > _MOST else ""
+    return f"dollars per million tokens:\n{shown}{more}"
 
 
 def _stated(rows: Sequence[JsonObject]) -> Iterator[JsonObject]:

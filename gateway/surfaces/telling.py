@@ -6,6 +6,7 @@ from typing import Final
 
 from gateway.clock import utc_now
 from gateway.metering.holds import Holds
+from gateway.metering.known import caveats, cost_tier
 from gateway.metering.ledger import Ledger, ToolCalled
 from gateway.policy import wishes as wishing
 from gateway.surfaces.limits import chat_limits, message_limits
@@ -127,6 +128,8 @@ def summary_of(visit: Visit) -> Summary:
             "calls": len(ledger.rows),
             "cost_usd": ledger.cost_usd(),
             "cost_source": ledger.cost_source(),
+            "cost_tier": cost_tier(ledger.rows),
+            "caveats": caveats(ledger.rows),
             "paused_ms": ledger.holds.paused_ms(),
             "warnings": _warnings(ledger),
         }
