@@ -36,7 +36,7 @@ from techniques.core.events import (
     Warned,
 )
 from techniques.core.reply import Reply, replied
-from techniques.core.request import Opaque, Relay, Request, Sampling, said
+from techniques.core.request import Image, Message, Opaque, Relay, Request, Sampling, Text, said
 from techniques.testing import Line, ScriptedChannel
 
 PRICE = Price(input=10, output=100, name="operator:fast")
@@ -329,3 +329,41 @@ async def test_meters_are_told_of_each_row_as_it_is_written() -> None:
     await ask(metered(ScriptedChannel(["a"]), ledger), QUESTION)
 
     assert told == ledger.rows
+
+
+FLEX = Price(1, 10, name="operator:fast#flex")
+MODAL = Price(10, 100, name="operator:fast", image=1000, modes=(("flex", FLEX),))
+PICTURES = Request("m", (Message("user", (Image(url="u"), Text("?"), Image(url="v"))),))
+
+
+async def test_a_call_is_charged_by_how_the_provider_says_that_it_served_it() -> None:
+    told = (UsageReported(Usage(1, 1), "flex"), UsageReported(COUNTED))
+
+    row = await row_of(Playing(TextDelta("a"), *told, Finished()), price=MODAL)
+
+    assert (row.cost, row.price, row.caveats) == (7 * 1 + 3 * 10, "operator:fast#flex", ())
+
+
+async def test_what_the_price_does_not_fit_is_said_in_the_row() -> None:
+    used = UsageReported(Usage(7, 3, cache_read_tokens=2), "scale")
+
+    row = await row_of(Playing(TextDelta("a"), used, Finished()))
+
+    assert row.cost == 7 * 10 + 3 * 100
+    assert row.caveats == ("cache_read_at_input_rate", "service_tier_unpriced")
+
+
+async def test_pictures_are_counted_where_each_is_charged_for() -> None:
+    answer = Playing(TextDelta("a"), UsageReported(COUNTED), Finished())
+
+    row = await row_of(answer, PICTURES, MODAL)
+    other = await row_of(answer, PICTURES)
+
+    assert (row.usage.images, row.cost) == (2, 7 * 10 + 3 * 100 + 2000)
+    assert (other.usage.images, other.cost) == (0, 7 * 10 + 3 * 100)
+
+
+async def test_a_failed_call_sent_no_pictures_and_names_its_row() -> None:
+    row = await row_of(ScriptedChannel([Line(UpstreamFailed("down"))]), PICTURES, MODAL)
+
+    assert (row.usage, row.cost, row.price) == (Usage(), 0, "operator:fast")

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
 from gateway.metering.caps import Caps
-from gateway.planning.plan import Defaults
+from gateway.planning.plan import Defaults, Plan, Planner
 from gateway.policy.access import may_apply, may_use
 from gateway.policy.keys import OPEN, Caller
+from gateway.policy.models import Catalogue
 from gateway.policy.wishes import Wishes
+from pricing.price import Price
 from techniques.core.errors import Denied, RequestRejected, UnknownModel
 from techniques.core.events import Warned
 from techniques.core.json import Json
@@ -327,6 +330,21 @@ def test_what_cannot_be_counted_is_not_spent_of_a_budget_and_named_by_its_part(
 
         assert (caught.value.code, caught.value.param) == ("price_unknown", param)
         assert f"The price of {whose} is not known" in caught.value.message
+
+
+@pytest.mark.parametrize(("caller", "most"), [(BUDGETED, None), (OPEN, Decimal(1))])
+def test_a_guess_is_no_price_for_a_budget_unless_the_operator_says_so(
+    caller: Caller, most: Decimal | None
+) -> None:
+    def asked(price: Price) -> Plan:
+        catalogue = Catalogue([model("guessed", price=price)])
+        planner = Planner(catalogue, CARDS, Defaults(), Routing())
+        return planner.plan(call("guessed"), caller, replace(Wishes(), max_cost_usd=most))
+
+    with pytest.raises(RequestRejected, match="is only guessed") as caught:
+        asked(Price(1, 1, source="inferred", firm=False))
+    assert caught.value.code == "price_unknown"
+    assert asked(Price(1, 1, source="inferred")).model.name == "guessed"
 
 
 def test_without_a_budget_or_without_a_use_an_unknown_price_stops_nothing() -> None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gateway.policy.models import Catalogue
+from pricing.price import Price
 from techniques.core.errors import UnknownModel
 from tests.gateway.planning.scene import model
 
@@ -40,6 +43,17 @@ def test_a_name_is_that_of_a_model_or_begins_like_one_the_longest_first(
 def test_a_model_found_by_its_beginning_is_otherwise_the_configured_one() -> None:
     assert CATALOGUE.find("gpt-4o").price is None
     assert CATALOGUE.find("gpt-5").price is not None
+
+
+def test_each_name_that_one_stands_for_has_a_price_of_its_own() -> None:
+    prices = {"gpt-a": Price(1, 1), "gpt-b": Price(2, 2)}
+    many = replace(model("gpt-*", price=None), priced=prices.get)
+    catalogue = Catalogue([replace(many, others=(many,))])
+
+    assert [catalogue.find(name).price for name in ("gpt-a", "gpt-b", "gpt-c")] == [
+        Price(1, 1), Price(2, 2), None,
+    ]  # fmt: skip
+    assert catalogue.find("gpt-b").others[0].price == Price(2, 2)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.upstream.providers.anthropic.usage import UsageTotal
 from pricing.usage import Usage
 from techniques.core.events import (
     BlockAdded,
@@ -289,3 +290,23 @@ def test_a_citation_for_a_block_that_has_none_yet_is_taken_in() -> None:
     )
 
     assert BlockAdded(Opaque("anthropic", {"type": "quoted", "citations": [{"page": 1}]})) in events
+
+
+@pytest.mark.parametrize(
+    ("told", "mode"),
+    [
+        ({}, ""),
+        ({"service_tier": "standard"}, "standard"),
+        ({"service_tier": "batch"}, "batch"),
+        ({"service_tier": "standard", "speed": "fast"}, "fast"),
+        ({"service_tier": "standard", "speed": "standard"}, "standard"),
+        ({"service_tier": 7}, ""),
+    ],
+)
+def test_how_a_message_was_served_goes_with_its_usage(told: dict[str, object], mode: str) -> None:
+    total = UsageTotal()
+
+    total.add({"input_tokens": 3, **told})
+    total.add({"output_tokens": 4})
+
+    assert total.mode == mode

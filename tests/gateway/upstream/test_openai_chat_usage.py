@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import orjson
 import pytest
 
+from gateway.upstream.provider import Reader
 from pricing.usage import Usage
 from techniques.core.events import UsageReported
 from tests.gateway.upstream.openai_chat_bytes import (
@@ -11,6 +15,7 @@ from tests.gateway.upstream.openai_chat_bytes import (
     bare,
     chunk,
     counted,
+    decoding,
     drain,
     frame,
     payloads,
@@ -48,3 +53,38 @@ def test_usage_is_a_running_total_and_the_last_report_counts_use_03() -> None:
 
     assert reports[-1] == Usage(10, 3, cache_read_tokens=8)
     assert [one["usage"] for one in payloads(sent(events)) if one.get("usage")] == [cached]
+
+
+FLEX = {"service_tier": "flex"}
+
+
+def test_how_a_call_was_served_goes_with_its_usage() -> None:
+    first = frame(bare(choices=[], usage=counted(10, 1), **FLEX))
+    data = HELLO + first + chunk({}, "stop") + USAGE + DONE
+    reports = [one for one in drain(relaying(), data) if isinstance(one, UsageReported)]
+
+    assert reports[-1] == UsageReported(Usage(10, 5), "flex")
+
+
+@pytest.mark.parametrize("reader", [relaying, decoding])
+@pytest.mark.parametrize("finish", ["stop", "STOP"])
+def test_how_a_whole_answer_was_served_goes_with_its_usage(
+    reader: Callable[..., Reader], finish: str
+) -> None:
+    message = {"role": "assistant", "content": "a"}
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    data = orjson.dumps(bare(choices=[choice], usage=counted(10, 5), **FLEX))
+
+    assert UsageReported(Usage(10, 5), "flex") in drain(reader(streamed=False), data)
+
+
+def test_images_are_counted_apart_where_they_are_told() -> None:
+    details = {
+        "prompt_tokens_details": {"image_tokens": 7},
+        "completion_tokens_details": {"image_tokens": 3},
+    }
+    last = frame(bare(choices=[], usage={**counted(10, 5), **details}))
+
+    events = drain(decoding(), HELLO + chunk({}, "stop") + last + DONE)
+
+    assert UsageReported(Usage(10, 5, image_input_tokens=7, image_output_tokens=3)) in events
