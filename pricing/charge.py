@@ -9,6 +9,7 @@ from typing import Final
 
 from pricing.cost import cost
 from pricing.price import Price
+from pricing.source import OWN, CostSource
 from pricing.usage import Usage
 
 CAVEATS: Final[Mapping[str, str]] = MappingProxyType(
@@ -38,16 +39,18 @@ CAVEATS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """What a cost may not have right, by name."""
 
+_NOTHING: Final = Usage()
 _STANDARD: Final = frozenset({"", "default", "standard", "auto", "on_demand"})
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Picodollars, the name of the row that they were worked out by, and its caveats."""
+    """Picodollars, the name of the row that they were worked out by, its source and its caveats."""
 
     cost: int
     price: str
-    caveats: tuple[str, ...]
+    source: CostSource
+    caveats: tuple[str, ...] = ()
 
 
 def charge(usage: Usage, price: Price, mode: str = "", *, at: float) -> Charge:
@@ -66,7 +69,24 @@ def charge(usage: Usage, price: Price, mode: str = "", *, at: float) -> Charge:
     caveats = (*row.caveats, *_unfit(usage, row))
     if unpriced:
         caveats = (*caveats, "service_tier_unpriced")
-    return Charge(cost(usage, row), row.name, caveats)
+    return Charge(cost(usage, row), row.name, row.source, caveats)
+
+
+def charged(
+    usage: Usage, price: Price | None, mode: str = "", told: int | None = None, *, at: float
+) -> Charge | None:
+    """Return what a call is charged, None if that is not known: it is never zero then.
+
+    *told* are the picodollars that its provider says it costs; they count before all but what the
+    operator states. A call that used nothing costs nothing, whatever a request costs.
+    """
+    if told is not None and (price is None or price.source not in OWN):
+        return Charge(told, "provider", "provider")
+    if price is None:
+        return None  # what a failed call costs is not known either
+    if usage == _NOTHING:
+        return Charge(0, price.at(at).name, price.source)
+    return charge(usage, price, mode, at=at)
 
 
 def _unfit(usage: Usage, row: Price) -> Iterator[str]:

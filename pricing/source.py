@@ -20,16 +20,20 @@ has. The rest are guesses: a catalogue has one of the same family and about its 
 inferred from what tables have, or from its size; it is assumed, for want of anything better.
 """
 
-CostSource: TypeAlias = PriceSource | Literal["unknown"]
-"""Where the price of a call came from; of one whose price nobody knows, from nowhere."""
+CostSource: TypeAlias = Literal["provider"] | PriceSource | Literal["unknown"]
+"""Where the cost of a call came from: its provider told it, or a price did, or nobody knows it."""
 
-SOURCES: Final[tuple[CostSource, ...]] = (*get_args(PriceSource), "unknown")
+SOURCES: Final[tuple[CostSource, ...]] = ("provider", *get_args(PriceSource), "unknown")
 """All of them, the best first."""
+
+OWN: Final = frozenset({"operator", "local_power"})
+"""The sources that are the operator's word."""
 
 GUESSED: Final = frozenset({"catalogue_fuzzy", "inferred", "default"})
 """The sources whose prices are not those of the model itself."""
 
 Tier: TypeAlias = Literal[
+    "provider_reported",
     "exact_user_rate",
     "openrouter_rate",
     "exact_table_rate",
@@ -44,6 +48,7 @@ Tier: TypeAlias = Literal[
 
 TIERS: Final[tuple[Tier, ...]] = get_args(Tier)
 _OF_SOURCE: Final[dict[CostSource, Tier]] = {
+    "provider": "provider_reported",
     "operator": "exact_user_rate",
     "local_power": "exact_user_rate",
     "catalogue": "openrouter_rate",
@@ -56,8 +61,8 @@ _OF_SOURCE: Final[dict[CostSource, Tier]] = {
 
 
 def worst(sources: list[CostSource]) -> CostSource:
-    """Return the worst of *sources*: it holds for their sum; of none, the best."""
-    return max(sources, key=SOURCES.index, default=SOURCES[0])
+    """Return the worst of *sources*: it holds for their sum. Nothing costs nothing."""
+    return max(sources, key=SOURCES.index, default="operator")
 
 
 def tier(source: CostSource, *, estimated: bool, thinking: bool) -> Tier:
@@ -72,5 +77,5 @@ def tier(source: CostSource, *, estimated: bool, thinking: bool) -> Tier:
 
 
 def worst_tier(tiers: list[Tier]) -> Tier:
-    """Return the worst of *tiers*: it holds for their sum; of none, the best."""
-    return max(tiers, key=TIERS.index, default=TIERS[0])
+    """Return the worst of *tiers*: it holds for their sum. Nothing costs nothing."""
+    return max(tiers, key=TIERS.index, default="exact_user_rate")

@@ -17,7 +17,7 @@ from gateway.runs.live import LiveRun
 from gateway.runs.terms import Sending, Stop, error_of, is_limit, kind_of
 from gateway.stores.journal.records import StepRecord
 from gateway.upstream.head import Head, Headed
-from pricing.charge import charge
+from pricing.charge import charged
 from techniques.core.channel import Channel, EventStream
 from techniques.core.errors import GatewayError, HeldBack, StreamBroken, UpstreamFailed
 from techniques.core.events import Event, Finished, Started, TextDelta, UsageReported, Warned
@@ -178,13 +178,16 @@ class _Step:
         run = self._channel.run
         step = run.steps[self._path]
         reports = [one for one in self._kept if isinstance(one, UsageReported)]
-        price = run.price(self._path)
-        if reports:
-            usage, mode = reports[-1].usage, reports[-1].mode
-            step.tokens = usage.input_tokens, usage.output_tokens
-            if price is not None:
-                usage = replace(usage, images=estimate.images(self._request, price))
-                step.cost = charge(usage, price, mode, at=utc_now().timestamp()).cost
+        sent = run.sent(self._path)
+        if reports and sent is not None:
+            last, price = reports[-1], sent.price
+            step.tokens = last.usage.input_tokens, last.usage.output_tokens
+            seen = last.usage
+            if price is not None and price.image:
+                seen = replace(seen, images=estimate.images(self._request, price))
+            told = last.charged if sent.bills else None
+            owed = charged(seen, price, last.mode, told, at=utc_now().timestamp())
+            step.cost = None if owed is None else owed.cost
         step.state, step.events, step.partial = "completed", packed(self._kept), None
         self._settled = True
         await run.settle(self._path)
@@ -265,7 +268,7 @@ class _Dispatched(Headed):
     async def __aenter__(self) -> AsyncIterator[Event]:
         run, path, model = self._channel.run, self._request.journaled, self._channel.model
         target = model.target
-        sending = Sending(target.name, target.provider, target.shown, model.price)
+        sending = Sending(target.name, target.provider, target.shown, model.price, target.bills)
         known_by = await run.dispatched(path, sending)
         self._call = self._channel.inner.open(replace(self._request, journaled=known_by))
         try:

@@ -12,7 +12,7 @@ from gateway.metering import estimate
 from gateway.metering.ledger import Answering, CallFinished, Ledger
 from gateway.upstream.head import Head, Headed
 from gateway.upstream.provider import Target
-from pricing.charge import Charge, charge
+from pricing.charge import charged
 from pricing.price import Price
 from pricing.usage import Usage
 from techniques.core.channel import Channel
@@ -74,6 +74,7 @@ class MeteredCall(Headed):
         "outcome",
         "row",
         "thought",
+        "told",
         "usage",
     )
 
@@ -87,6 +88,7 @@ class MeteredCall(Headed):
         self._started_at = datetime.now(UTC).timestamp()
         self.usage: Usage | None = None
         self.mode = ""
+        self.told: int | None = None
         self.counted = False
         self.characters = 0
         self.thought = 0  # characters of reasoning, as far as it is told apart
@@ -157,7 +159,8 @@ class MeteredCall(Headed):
                 self.begun = True
                 self.characters += len(event.arguments)
             case UsageReported():
-                self.usage, self.mode = event.usage, event.mode or self.mode
+                self.usage, self.told = event.usage, event.charged
+                self.mode = event.mode or self.mode
             case Warned():
                 self._channel.ledger.record(event)
             case Started() | Note() | Finished():
@@ -181,7 +184,8 @@ class MeteredCall(Headed):
             usage = replace(usage, reasoning_tokens=reasoning)
         if price is not None and price.image and usage != _NOTHING:
             usage = replace(usage, images=estimate.images(self._request, price))
-        charged = _charged(usage, price, self.mode, self._started_at)
+        told = self.told if target.bills and not estimated else None
+        owed = charged(usage, price, self.mode, told, at=self._started_at)
         self.row = CallFinished(
             model=target.name,
             provider=target.provider,
@@ -189,26 +193,18 @@ class MeteredCall(Headed):
             step=self._request.step,
             usage=usage,
             estimated=estimated,
-            cost=None if charged is None else charged.cost,
-            cost_source="unknown" if price is None else price.source,
+            cost=None if owed is None else owed.cost,
+            cost_source="unknown" if owed is None else owed.source,
             outcome=outcome,
             started_at=self._started_at,
             seconds=perf_counter() - self._started,
             first_s=self.first_s,
             reasoning_estimated=guessed,
             lease=self.lease,
-            price=None if charged is None else charged.price,
-            caveats=() if charged is None else charged.caveats,
+            price=None if owed is None else owed.price,
+            caveats=() if owed is None else owed.caveats,
         )
         ledger.record(self.row)
-
-
-def _charged(usage: Usage, price: Price | None, mode: str, at: float) -> Charge | None:
-    if price is None:
-        return None  # never zero: what a failed call costs is not known either
-    if usage == _NOTHING:
-        return Charge(0, price.at(at).name, ())
-    return charge(usage, price, mode, at=at)
 
 
 def _usage(request: Request, seen: MeteredCall, outcome: str) -> tuple[Usage, bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gateway.admission.limits import vendor_of
 from gateway.config import ModelConfig, ProviderConfig
 from gateway.config.thinking import ThinkingConfig
 from gateway.upstream.families import thinks_of
@@ -13,6 +14,8 @@ from techniques.core.capabilities import Capabilities
 from techniques.core.request import ThinkingWish
 
 _OFF = ThinkingWish("off")
+_BILLS = "openrouter"
+"""The host that tells with each answer what it charges for it."""
 
 
 def target_of(row: ModelConfig, account: ProviderConfig, model: str) -> Target:
@@ -32,7 +35,15 @@ def target_of(row: ModelConfig, account: ProviderConfig, model: str) -> Target:
         steered=row.thinking is not None or style is not None,
         split_thinking=row.think_tags == "split",
         idempotent=account.idempotent,
+        bills=_bills(account),
     )
+
+
+def _bills(account: ProviderConfig) -> bool:
+    """Return whether *account* is one that tells what each call costs, and charges that."""
+    if account.priced_as is not None:
+        return account.priced_as == _BILLS
+    return vendor_of(account.vendor, account.base_url, account.dialect).name == _BILLS
 
 
 def _stated(row: ModelConfig, dialect: str) -> dict[str, Any]:

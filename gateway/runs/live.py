@@ -25,7 +25,6 @@ from gateway.runs.pen import Held, Pen
 from gateway.runs.terms import Sending, Stop, Terms, diverged
 from gateway.stores.journal.journal import JournalLost, StaleToken
 from gateway.stores.journal.records import Standing, StepRecord, Stored
-from pricing.price import Price
 from techniques.core.errors import Unavailable
 from techniques.core.events import Warned
 from techniques.core.request import Request
@@ -70,7 +69,7 @@ class LiveRun:
         self.order = Order(steps)
         self._flying: set[str] = set()
         self._talks = Talks()
-        self._prices: dict[str, Price | None] = {}
+        self._sendings: dict[str, Sending] = {}
         self._restated = False
         self._without = False
 
@@ -165,7 +164,7 @@ class LiveRun:
         if self.stopping is not None:
             await anyio.sleep_forever()
         step = self.steps[path]
-        self._prices[path] = to.price
+        self._sendings[path] = to
         self._flying.add(path)
         step.state, step.attempts = "dispatched", step.attempts + 1
         step.model, step.provider, step.shown = to.model, to.provider, to.shown
@@ -179,9 +178,9 @@ class LiveRun:
         step.state, step.refusals = "planned", step.refusals + 1
         await self._write(step, quietly=True)
 
-    def price(self, path: str) -> Price | None:
-        """Return what the model costs that the step at *path* was sent to."""
-        return self._prices.get(path)
+    def sent(self, path: str) -> Sending | None:
+        """Return whom the step at *path* was sent to last, None if it was to nobody."""
+        return self._sendings.get(path)
 
     async def heard_so_far(self, path: str, text: str) -> None:
         """Write down as much of an answer as there is of it."""

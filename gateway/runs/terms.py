@@ -43,12 +43,16 @@ class Terms:
 
 
 class Sending(NamedTuple):
-    """Whom a call goes to: the operator's names, what clients call it, and what it costs."""
+    """Whom a call goes to: the operator's names, what clients call it, and what it costs.
+
+    ``bills``: its provider tells what it costs.
+    """
 
     model: str
     provider: str
     shown: str
     price: Price | None
+    bills: bool = False
 
 
 @dataclass(frozen=True, slots=True)

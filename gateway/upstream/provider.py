@@ -30,6 +30,7 @@ class Target:
         steered: The operator says what is asked for, or how; a relayed body is made to say so too.
         split_thinking: Reasoning between tags is taken out of the text of relayed answers too.
         idempotent: A call that is sent twice with one ``Idempotency-Key`` is carried out once.
+        bills: What its provider says that a call costs is what it costs.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Target:
     steered: bool = False
     split_thinking: bool = False
     idempotent: bool = False
+    bills: bool = False
 
     @property
     def shown(self) -> str:

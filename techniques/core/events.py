@@ -116,11 +116,12 @@ class UsageReported:
     """Tokens used by this call so far: a running total, so the last report counts.
 
     ``mode`` is what the provider calls the way in which it serves the call, empty if it does not
-    tell.
+    tell. ``charged`` is what it says that the call costs, in picodollars.
     """
 
     usage: Usage
     mode: str = ""
+    charged: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

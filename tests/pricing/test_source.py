@@ -8,10 +8,9 @@ import pytest
 from pricing.source import SOURCES, TIERS, CostSource, PriceSource, tier, worst, worst_tier
 
 
-def test_a_price_of_the_operators_own_is_the_best_and_none_the_worst() -> None:
-    assert SOURCES[0] == "operator"
-    assert SOURCES[-1] == "unknown"
-    assert {*SOURCES} == {*get_args(PriceSource), "unknown"}
+def test_what_was_charged_is_the_best_known_and_what_has_no_price_the_least() -> None:
+    assert ("provider", *get_args(PriceSource), "unknown") == SOURCES
+    assert SOURCES[1] == "operator"
 
 
 @pytest.mark.parametrize(("one", "other"), [*combinations_with_replacement(SOURCES, 2)])

@@ -11,6 +11,7 @@ from gateway.metering.known import tier_of
 from gateway.metering.ledger import Answering, CallFinished, Fact, Ledger
 from gateway.upstream.provider import Target
 from pricing.price import Price
+from pricing.source import PriceSource
 from pricing.usage import Usage
 from techniques.core.channel import Channel, ask
 from techniques.core.errors import (
@@ -367,3 +368,42 @@ async def test_a_failed_call_sent_no_pictures_and_names_its_row() -> None:
     row = await row_of(ScriptedChannel([Line(UpstreamFailed("down"))]), PICTURES, MODAL)
 
     assert (row.usage, row.cost, row.price) == (Usage(), 0, "operator:fast")
+
+
+@pytest.mark.parametrize(
+    ("bills", "source", "expected"),
+    [
+        (True, "table", (5, "provider", "provider")),
+        (False, "table", (7 * 10 + 3 * 100, "table", "listed")),
+        (True, "operator", (7 * 10 + 3 * 100, "operator", "listed")),
+    ],
+)
+async def test_a_provider_that_bills_is_believed_before_a_list_and_after_the_operator(
+    *, bills: bool, source: PriceSource, expected: tuple[int, str, str]
+) -> None:
+    price = Price(10, 100, source=source, name="listed")
+    told = UsageReported(COUNTED, charged=5)
+    ledger = Ledger()
+    target = Target("fast", "openrouter", "gpt-x", bills=bills)
+    channel = MeteredChannel(Playing(TextDelta("a"), told, Finished()), target, price, ledger)
+
+    async with channel.open(QUESTION) as events:
+        assert len([event async for event in events]) == 3
+
+    (row,) = ledger.rows
+    assert (row.cost, row.cost_source, row.price) == expected
+
+
+async def test_what_a_broken_answer_said_that_it_costs_is_not_what_it_will() -> None:
+    told = UsageReported(COUNTED, charged=5)
+    ledger = Ledger()
+    target = Target("fast", "openrouter", "gpt-x", bills=True)
+    listed = Price(10, 100, source="table", name="listed")
+    answer = Playing(TextDelta("a"), told, failure=StreamBroken("cut"))
+    channel = MeteredChannel(answer, target, listed, ledger)
+
+    with pytest.raises(StreamBroken):
+        await ask(channel, QUESTION)
+
+    (row,) = ledger.rows
+    assert (row.cost_source, row.estimated) == ("table", True)

@@ -118,3 +118,21 @@ def test_a_temperature_can_be_set_while_the_model_rests(
     model: str, row: dict[str, Json], wish: ThinkingWish | None, *, takes: bool
 ) -> None:
     assert takes_temperature(target(model, **row).capabilities, wish) is takes
+
+
+@pytest.mark.parametrize(
+    ("base_url", "priced_as", "bills"),
+    [
+        ("https://openrouter.ai/api/v1", None, True),
+        ("https://openrouter.ai/api/v1", "none", False),
+        ("https://relay.example/v1", "openrouter", True),
+        ("https://relay.example/v1", "openai", False),
+        ("https://api.openai.com/v1", None, False),
+    ],
+)
+def test_a_host_that_bills_each_call_is_known(
+    base_url: str, priced_as: str | None, *, bills: bool
+) -> None:
+    account = ProviderConfig(dialect="openai_chat", base_url=base_url, priced_as=priced_as)
+
+    assert target("x/y", account).bills is bills

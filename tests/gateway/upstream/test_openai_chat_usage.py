@@ -59,11 +59,11 @@ FLEX = {"service_tier": "flex"}
 
 
 def test_how_a_call_was_served_goes_with_its_usage() -> None:
-    first = frame(bare(choices=[], usage=counted(10, 1), **FLEX))
-    data = HELLO + first + chunk({}, "stop") + USAGE + DONE
-    reports = [one for one in drain(relaying(), data) if isinstance(one, UsageReported)]
+    last = frame(bare(choices=[], usage=counted(10, 5), **FLEX))
 
-    assert reports[-1] == UsageReported(Usage(10, 5), "flex")
+    events = drain(relaying(), HELLO + chunk({}, "stop") + last + DONE)
+
+    assert UsageReported(Usage(10, 5), "flex") in events
 
 
 @pytest.mark.parametrize("reader", [relaying, decoding])
@@ -88,3 +88,31 @@ def test_images_are_counted_apart_where_they_are_told() -> None:
     events = drain(decoding(), HELLO + chunk({}, "stop") + last + DONE)
 
     assert UsageReported(Usage(10, 5, image_input_tokens=7, image_output_tokens=3)) in events
+
+
+@pytest.mark.parametrize(
+    ("told", "charged"),
+    [
+        ({"cost": 0.00006}, 60_000_000),
+        ({"cost": 0}, 0),
+        ({"cost": 1}, 10**12),
+        ({"cost": 0.1, "is_byok": False, "cost_details": {"upstream_inference_cost": 7}}, 10**11),
+        ({"cost": 0.1, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}},
+         3 * 10**11),
+        ({"cost": 0.1, "is_byok": True, "cost_details": None}, None),
+        ({"cost": -1}, None),
+        ({"cost": 1e9}, None),
+        ({"cost": "0.1"}, None),
+        ({"cost": True}, None),
+        ({"cost": {"total_cost": 0.1}}, None),
+        ({}, None),
+    ],
+)  # fmt: skip
+def test_what_a_host_says_that_a_call_costs_goes_with_its_usage(
+    told: dict[str, object], charged: int | None
+) -> None:
+    last = frame(bare(choices=[], usage={**counted(10, 5), **told}))
+
+    for reader in (relaying(), decoding()):
+        events = drain(reader, HELLO + chunk({}, "stop") + last + DONE)
+        assert UsageReported(Usage(10, 5), charged=charged) in events

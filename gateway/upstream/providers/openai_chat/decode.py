@@ -11,8 +11,8 @@ from gateway.upstream.providers.openai_chat.payload import (
     as_list,
     as_object,
     as_text,
-    mode_of,
     read,
+    report_of,
     usage_of,
 )
 from gateway.upstream.providers.openai_chat.speech import Speech
@@ -20,7 +20,7 @@ from gateway.upstream.providers.openai_chat.tags import Tags
 from gateway.upstream.providers.openai_chat.whole import read_whole
 from gateway.upstream.sse import SseEvent, SseReader, parse
 from techniques.core.errors import StreamBroken
-from techniques.core.events import Event, Finished, Started, UsageReported
+from techniques.core.events import Event, Finished, Started
 from techniques.core.json import JsonObject
 
 
@@ -75,8 +75,8 @@ class DecodedStream:
                 self._choice.mend_delta(choice)
                 yield from self._speech.say(choice["delta"], choice.get("logprobs"))
                 self._stop_text = as_text(choice.get("stop_reason")) or None
-        if usage := usage_of(chunk.get("usage")):
-            yield UsageReported(usage, mode_of(chunk))
+        if report := report_of(chunk):
+            yield report
 
     def _finish(self) -> Iterator[Event]:
         self._over = True
@@ -112,8 +112,8 @@ class DecodedWhole:
         message = {**message, "tool_calls": numbered}
         cut = state.reason == "length"
         yield from self._speech.say_whole(message, choice.get("logprobs"), cut=cut)
-        if usage := usage_of(answer.get("usage")):
-            yield UsageReported(usage, mode_of(answer))
+        if report := report_of(answer):
+            yield report
         yield finished(state.reason or "stop", as_text(choice.get("stop_reason")) or None)
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 
 import orjson
 
+from pricing.price import PICO
 from pricing.usage import Usage, counted
+from techniques.core.events import UsageReported
 from techniques.core.json import NOTHING, Json, JsonObject
 
 DIALECT = "openai_chat"
+_MOST_DOLLARS = 1_000_000
+"""More than any call costs: an amount beyond is a fault of the host's."""
 
 
 def read(data: bytes) -> tuple[Json, bool]:
@@ -71,9 +76,29 @@ def usage_of(value: Json) -> Usage | None:
     return _detailed(value, prompt, completion, hidden)
 
 
-def mode_of(answer: JsonObject) -> str:
-    """Return how the host says that it serves *answer*, empty if it does not tell."""
-    return as_text(answer.get("service_tier"))
+def report_of(answer: JsonObject) -> UsageReported | None:
+    """Return what *answer*, or a chunk of one, tells of its tokens and its cost, if anything."""
+    told = answer.get("usage")
+    usage = usage_of(told)
+    if usage is None:
+        return None
+    return UsageReported(usage, as_text(answer.get("service_tier")), _charged(as_object(told)))
+
+
+def _charged(usage: JsonObject) -> int | None:
+    """Return the picodollars that a host says a call costs, as OpenRouter does.
+
+    With a key of the caller's own, what that is charged comes on top of the host's fee.
+    """
+    amounts = [usage.get("cost")]
+    if usage.get("is_byok"):
+        amounts.append(as_object(usage.get("cost_details")).get("upstream_inference_cost"))
+    known = [Decimal(str(amount)) for amount in amounts if _is_amount(amount)]
+    return round(sum(known) * PICO) if len(known) == len(amounts) else None
+
+
+def _is_amount(value: Json) -> bool:
+    return type(value) in (int, float) and 0 <= value <= _MOST_DOLLARS
 
 
 def _detailed(value: JsonObject, prompt: int, completion: int, hidden: int) -> Usage:

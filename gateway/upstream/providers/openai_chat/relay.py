@@ -17,8 +17,8 @@ from gateway.upstream.providers.openai_chat.mend import NEUTRAL, Choice
 from gateway.upstream.providers.openai_chat.payload import (
     as_index,
     as_list,
-    mode_of,
     read,
+    report_of,
     usage_of,
 )
 from gateway.upstream.providers.openai_chat.plain import PlainChunks, plain
@@ -52,8 +52,8 @@ class RelayedStream:
         self._speaking = False  # of what came before, a client is not told until it is
         self._told = False
         self._plain_so_far = False  # nothing is held back, so plain bytes can go as they are
+        self._report: UsageReported | None = None
         self._usage: Usage | None = None
-        self._mode = ""
         self._usage_chunk: SseEvent | JsonObject | None = None
         self._finished: Finished | None = None
 
@@ -165,8 +165,8 @@ class RelayedStream:
 
     def _take_usage(self, event: SseEvent, chunk: JsonObject, *, mended: bool) -> None:
         """Note the usage in *chunk*, take it out, and keep a chunk that tells it at the end."""
-        self._usage = usage_of(chunk["usage"]) or self._usage
-        self._mode = mode_of(chunk) or self._mode
+        if report := report_of(chunk):
+            self._report, self._usage = report, report.usage
         own = chunk.get("choices") == [] and not mended
         self._usage_chunk = event if own else {**chunk, "choices": []}
         if self._include_usage:
@@ -193,9 +193,9 @@ class RelayedStream:
             raw, characters = b"".join(self._out), self._characters
             self._out, self._characters = [], 0
             yield Relayed(raw, characters)
-        if self._usage is not None:
-            usage, self._usage = self._usage, None
-            yield UsageReported(usage, self._mode)
+        if self._report is not None:
+            report, self._report = self._report, None
+            yield report
         if self._finished is not None:
             yield self._finished
 
@@ -217,8 +217,8 @@ class RelayedWhole:
         answer = _parsed(body)
         if answer is not None and (reason := _regular(answer)):
             yield Relayed(body, _words(answer["choices"][0]["message"]))
-            if usage := usage_of(answer.get("usage")):
-                yield UsageReported(usage, mode_of(answer))
+            if report := report_of(answer):
+                yield report
             yield finished(reason)
             return
         yield from self._mended(body)
@@ -236,8 +236,8 @@ class RelayedWhole:
                 characters += _spoken(choice["message"])
         yield started(answer)
         yield Relayed(orjson.dumps(answer) if mended else body, characters)
-        if usage := usage_of(answer.get("usage")):
-            yield UsageReported(usage, mode_of(answer))
+        if report := report_of(answer):
+            yield report
         yield finished(reasons[0])
 
 
