@@ -17,10 +17,11 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
-from docs import failures, limits, thinking
+from docs import failures, limits, prices, thinking
 from gateway.config.context import ContextConfig
 from gateway.config.database import DatabaseConfig
 from gateway.config.journal import JournalConfig
+from gateway.config.pricing import CatalogueConfig, PricingConfig
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import ServerConfig, UpstreamConfig
 from gateway.metering.meters.attention import AttentionCounts
@@ -239,10 +240,14 @@ def _settings() -> Iterator[tuple[str, str]]:
         "database": DatabaseConfig,
         "journal": JournalConfig,
         "context": ContextConfig,
+        "pricing": PricingConfig,
+        "pricing.catalogue": CatalogueConfig,
     }
     for section, model in sections.items():
         for name, field in model.model_fields.items():
-            yield f"`{section}.{name}`", f"`{plain(field.default)}`"
+            default = field.default
+            shown = str(default) if isinstance(default, Path) else plain(default)
+            yield f"`{section}.{name}`", f"`{shown}`"
 
 
 def thinking_styles() -> str:
@@ -275,6 +280,9 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "thinking-styles": thinking_styles,
     "thinking-families": thinking_families,
     "thinking-hosts": thinking.hosts,
+    "price-sources": lambda: _table(prices.SOURCE_HEAD, prices.sources()),
+    "price-tiers": lambda: _table(prices.TIER_HEAD, prices.tiers()),
+    "price-caveats": lambda: _table(prices.CAVEAT_HEAD, prices.caveats()),
     "vendors": lambda: _table(limits.HEAD, limits.rows()),
 }
 

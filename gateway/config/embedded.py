@@ -18,8 +18,9 @@ def embedded(environment: Mapping[str, str]) -> dict[str, Any]:
     ``OPENAI_API_KEY`` adds the models ``gpt-*``, ``chatgpt-*``, ``o1*``, ``o3*`` and ``o4*``,
     ``ANTHROPIC_API_KEY`` adds ``claude-*``. ``OPENAI_BASE_URL`` and ``ANTHROPIC_BASE_URL`` move
     them, to this machine too; every other name is then a model at ``OPENAI_BASE_URL``, for nobody
-    knows what such a host calls its models. Prices of these are unknown. The judge of the
-    simulation judges only the simulation: a technique on another model judges with that model.
+    knows what such a host calls its models. Their prices are those of the shipped table, and at
+    another host unknown. The judge of the simulation judges only the simulation: a technique on
+    another model judges with that model.
     """
     providers: dict[str, Any] = {
         "simulated": {"dialect": "openai_chat", "simulated": {"seed": 0}},

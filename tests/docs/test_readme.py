@@ -24,6 +24,7 @@ DOCUMENTS = (
     "CONTRIBUTING.md",
     "docs/clients.md",
     "docs/operations.md",
+    "docs/pricing.md",
 )
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 COMMANDS = [
