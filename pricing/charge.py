@@ -66,7 +66,7 @@ def charge(usage: Usage, price: Price, mode: str = "", *, at: float) -> Charge:
         row = served or row
     if row.tiers:
         row = row.within(usage.input_tokens)
-    caveats = (*row.caveats, *_unfit(usage, row))
+    caveats = (*row.caveats, *_unfit(usage, row)) if _has_parts(usage) else row.caveats
     if unpriced:
         caveats = (*caveats, "service_tier_unpriced")
     return Charge(cost(usage, row), row.name, row.source, caveats)
@@ -87,6 +87,18 @@ def charged(
     if usage == _NOTHING:
         return Charge(0, price.at(at).name, price.source)
     return charge(usage, price, mode, at=at)
+
+
+def _has_parts(usage: Usage) -> bool:
+    """Return whether something of *usage* may have a rate of its own."""
+    return bool(
+        usage.cache_read_tokens
+        or usage.cache_write_tokens
+        or usage.cache_write_1h_tokens
+        or usage.audio_input_tokens
+        or usage.audio_output_tokens
+        or usage.image_output_tokens
+    )
 
 
 def _unfit(usage: Usage, row: Price) -> Iterator[str]:

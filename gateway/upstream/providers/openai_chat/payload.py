@@ -78,11 +78,12 @@ def usage_of(value: Json) -> Usage | None:
 
 def report_of(answer: JsonObject) -> UsageReported | None:
     """Return what *answer*, or a chunk of one, tells of its tokens and its cost, if anything."""
-    told = answer.get("usage")
+    told = as_object(answer.get("usage"))
     usage = usage_of(told)
     if usage is None:
         return None
-    return UsageReported(usage, as_text(answer.get("service_tier")), _charged(as_object(told)))
+    charged = _charged(told) if "cost" in told else None
+    return UsageReported(usage, as_text(answer.get("service_tier")), charged)
 
 
 def _charged(usage: JsonObject) -> int | None:
