@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from random import Random  # noqa: TID251 - the dice of a question are of its own seed
 from statistics import median
@@ -182,5 +183,6 @@ def _usd(asked: ForecastAsked, scene: Scene, point: Point, output: int) -> Json:
     if price is None:
         return None
     entry = max(round(point.tokens) - output * point.steps, 0)
-    total = cost(Usage(entry, output * point.steps), price) + price.per_request * (point.steps - 1)
+    each = replace(price.within(entry // max(point.steps, 1)), tiers=())  # not by their sum
+    total = cost(Usage(entry, output * point.steps), each) + each.per_request * (point.steps - 1)
     return f"{Decimal(max(total, 0)) / _PICO:f}"

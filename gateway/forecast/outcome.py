@@ -13,12 +13,18 @@ from pricing.usage import Usage
 
 @dataclass(slots=True)
 class Sum:
-    """The calls to one lane together."""
+    """The calls to one lane together.
 
+    *tiered* is the price of the lane, where it hangs on the size of each call: what these cost is
+    then ``charged``, one by one.
+    """
+
+    tiered: Price | None = None
     calls: int = 0
     input: int = 0
     output: int = 0
     cached: int = 0
+    charged: int = 0
 
     def add(self, usage: Usage) -> None:
         """Add one call."""
@@ -26,9 +32,13 @@ class Sum:
         self.input += usage.input_tokens
         self.output += usage.output_tokens
         self.cached += usage.cache_read_tokens
+        if self.tiered is not None:
+            self.charged += cost(usage, self.tiered)
 
     def cost(self, price: Price) -> int:
         """Return the picodollars of all of them."""
+        if self.tiered is not None:
+            return self.charged
         usage = Usage(self.input, self.output, self.cached)
         return cost(usage, price) + price.per_request * (self.calls - 1)
 

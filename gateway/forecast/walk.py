@@ -242,7 +242,8 @@ class Walk:
             return
         sums = self.outcome.sums
         if what.lane not in sums:
-            sums[what.lane] = Sum()
+            price = self._world.lanes[what.lane].price
+            sums[what.lane] = Sum(price if price is not None and price.tiers else None)
         sums[what.lane].add(what.usage)
         agent.longest = max(agent.longest, what.lasts)
         if what.leads:

@@ -13,6 +13,7 @@ from gateway.forecast.seats import usual_calls, with_equals
 from gateway.forecast.told import at_step
 from gateway.policy.keys import Caller
 from gateway.stores.ledger import Ask, Entry, Settlement, StoreLost, WindowSpec
+from pricing.price import Price
 from techniques.core.errors import Denied, RequestRejected, Unavailable, UnknownModel
 from techniques.core.groups import task_group
 from tests.gateway.forecast.agents import Case, World
@@ -287,6 +288,18 @@ async def test_point_takes_the_live_window() -> None:
     )
 
     assert (told["waits"], told["waiting_s"], told["tokens"]) == (1, 17.25, 1200)
+
+
+async def test_point_prices_each_step_by_its_own_size() -> None:
+    dear = Price(9_000_000, 9_000_000)
+    world = World(Case(tpm=1000), price=Price(1_000_000, 1_000_000, tiers=((500, dear),)))
+    await world.open()
+
+    told = await world.forecast(
+        method="point", steps=3, tokens_per_step=400, growth_per_step=None, wait_threshold_s=60.0
+    )
+
+    assert (told["tokens"], told["usd"]) == (1200, "0.0012")
 
 
 def test_further_accounts_of_a_model_stand_behind_all_seats() -> None:

@@ -238,6 +238,15 @@ def test_each_call_has_the_price_of_a_request() -> None:
     assert walked(world(bucket(10_000), lane=lane), Journey(3, 10)).cost((lane,)) == 21
 
 
+def test_each_call_is_priced_by_its_own_size_and_not_by_that_of_all() -> None:
+    price = Price(1, 0, tiers=((150, Price(1000, 0)),))
+    lane = replace(LANE, price=price)
+
+    came = walked(world(bucket(10_000), lane=lane), Journey(3, 100, grows=False))
+
+    assert (came.input, came.cost((lane,))) == (300, 300)
+
+
 @pytest.mark.parametrize("rule", ["reserve_max", "unknown"])
 def test_a_provider_that_reserves_what_is_allowed_is_held_all_of_it(rule: str) -> None:
     traits = Traits(max_tokens=4000)
