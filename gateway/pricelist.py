@@ -8,7 +8,7 @@ from typing import Final
 
 from gateway.config import Config, ModelConfig
 from gateway.policy.accounts import elsewhere
-from gateway.policy.prices import Prices, prices_of
+from gateway.policy.prices import NOBODY, Prices, prices_of
 from pricing.cost import dollars
 from pricing.price import Price
 from pricing.source import GUESSED
@@ -35,7 +35,7 @@ def price_remarks(config: Config) -> list[str]:
         for row in _all(config)
         if not _is_priced(row, prices, config)
     ]
-    return list(dict.fromkeys([*lines, *_old(config, prices)]))
+    return list(dict.fromkeys([*_strangers(config, prices), *lines, *_old(config, prices)]))
 
 
 def guesses(config: Config) -> list[str]:
@@ -93,6 +93,15 @@ def _row(row: ModelConfig, prices: Prices, config: Config) -> JsonObject:
 
 def _rate(picodollars: int) -> str:
     return dollars(picodollars * 1_000_000)
+
+
+def _strangers(config: Config, prices: Prices) -> Iterator[str]:
+    """Yield the accounts that are priced as those of a provider that nobody has prices of."""
+    stated = {name: row.priced_as for name, row in config.providers.items() if row.priced_as}
+    known = prices.book.providers() | {NOBODY} if stated else set()
+    for name, priced_as in stated.items():
+        if priced_as not in known:
+            yield f"providers.{name}.priced_as: no table has prices of {priced_as!r}"
 
 
 def _old(config: Config, prices: Prices) -> Iterator[str]:

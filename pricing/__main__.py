@@ -107,9 +107,7 @@ def import_(
 
 
 def _found(book: Book, model: str, provider: str | None, day: date) -> list[Price]:
-    listed = {row.provider for table in (*book.own, *book.catalogues) for row in table.rows}
-    listed |= {row.provider for table in book.tables for row in table.rows}
-    owners = [provider] if provider else sorted(listed)
+    owners = [provider] if provider else sorted(book.providers())
     found = [book.price(Wanted(owner, model), day) for owner in owners]
     return [price for price in found if price is not None]
 

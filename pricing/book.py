@@ -68,9 +68,15 @@ class Book:
     def provider_at(self, address: str) -> str | None:
         """Return whose prices hold at *address*, None if it is nobody's that is known."""
         for provider, pattern in self.addresses.items():
-            if re.match(pattern, address):
+            found = re.match(pattern, address.lower())
+            if found is not None and _ends_a_part(found[0], address[found.end() :]):
                 return provider
         return None
+
+    def providers(self) -> set[str]:
+        """Return every provider of which there is a row."""
+        tables = (*self.own, *self.catalogues, *self.tables)
+        return {row.provider for table in tables for row in table.rows}
 
     def price(self, wanted: Wanted, day: date) -> Price | None:
         """Return what a model costs from *day* on, None if nobody says and none is guessed."""
@@ -108,6 +114,11 @@ class Book:
                 if price := _inferred(table, wanted.provider, wanted.model, day):
                     return _from(price, "inferred")
         return _by_size(wanted.model)
+
+
+def _ends_a_part(matched: str, rest: str) -> bool:
+    """Return whether an address goes on with *rest* as that of the same host."""
+    return not rest or matched[-1:] in ("/", ".") or rest[0] in "/:?#"
 
 
 def _from(price: Price, source: PriceSource) -> Price:

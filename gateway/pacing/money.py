@@ -27,7 +27,8 @@ def most_cost(need: Need, price: Price, request: Request) -> int:
     if _writes_cache(request):
         possible.append(plain + Usage(cache_write_tokens=need.input))
         possible.append(plain + Usage(cache_write_1h_tokens=need.input))
-    return max(cost(usage, one) for usage in possible for one in asked_at(request, price))
+    prices = asked_at(request, price)
+    return max(cost(usage, one) for usage in possible for one in prices)
 
 
 def _writes_cache(request: Request) -> bool:

@@ -18,7 +18,9 @@ from pricing.book import Book, Wanted
 from pricing.local_power import hourly_of_power, local_price
 from pricing.price import Price
 
-_NOBODY: Final = "none"
+NOBODY: Final = "none"
+"""Stands for a provider where no listed prices hold."""
+
 _REMEMBERED: Final = 1024
 """Names that a ``*`` stands for are a client's, and there is no end to them."""
 
@@ -54,7 +56,7 @@ class Prices:
         """Return the provider whose prices hold at *account*, None if nobody's are known to."""
         if account.priced_as is None:
             return self.book.provider_at(account.base_url)
-        return None if account.priced_as == _NOBODY else account.priced_as
+        return None if account.priced_as == NOBODY else account.priced_as
 
 
 def prices_of(config: Config) -> Prices:

@@ -118,3 +118,15 @@ def test_a_long_list_is_cut() -> None:
 
     assert price_table(rows * 30).count("\n") == 31
     assert price_table(rows * 31).endswith("\nand 1 more")
+
+
+@pytest.mark.parametrize(
+    ("priced_as", "lines"), [("openai", 0), ("none", 0), ("opnai", 1), (None, 0)]
+)
+def test_an_account_priced_as_nobody_known_is_remarked_on(priced_as: Json, lines: int) -> None:
+    made = config(MANY[0])
+    account = made.providers["oa"].model_copy(update={"priced_as": priced_as})
+
+    found = price_remarks(made.model_copy(update={"providers": {"oa": account}}))
+
+    assert found == ["providers.oa.priced_as: no table has prices of 'opnai'"][:lines]

@@ -196,3 +196,16 @@ async def test_a_sandbox_that_cannot_run_anything_is_none(
 
     assert parts.front.pipeline.sandbox is None
     assert "sandbox.unavailable" in capsys.readouterr().out
+
+
+async def test_a_name_that_one_stands_for_has_the_listed_price_at_its_makers_address() -> None:
+    parts = await wired(
+        providers={"oa": {"dialect": "openai_chat", "base_url": "https://api.openai.com/v1"}},
+        models=[{"name": "gpt-*", "provider": "oa"}],
+    )
+
+    found = parts.catalogue.find("gpt-4o-mini-2024-07-18")
+
+    assert found.price is not None
+    assert found.price.name.endswith(":openai/gpt-4o-mini")
+    assert parts.catalogue.find("gpt-made-up").price is None

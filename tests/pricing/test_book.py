@@ -163,3 +163,6 @@ def test_an_address_tells_whose_prices_hold_there() -> None:
     assert book.provider_at("https://eu.q.com") == "q"
     assert book.provider_at("http://127.0.0.1:8000/v1") is None
     assert book.provider_at("") is None
+    assert book.provider_at("https://API.P.com:443/v1") == "p"
+    assert book.provider_at("https://api.p.com.example/v1") is None
+    assert book.provider_at("https://api.p.company/v1") is None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pricing.book import Book, Wanted
 from pricing.charge import CAVEATS
 from pricing.files import SHIPPED, FileRecord, UnusablePrices, parsed, read, written
 from pricing.table import RowRecord
@@ -124,3 +125,48 @@ def test_the_shipped_table_has_been_written_as_it_would_be() -> None:
     text = SHIPPED.read_text("utf-8")
 
     assert written(FileRecord.model_validate_json(text)) == text
+
+
+def test_each_model_of_the_shipped_table_is_found_at_its_own_provider_by_each_name() -> None:
+    table = read(SHIPPED).table
+    book = Book(tables=[table])
+    assert table.origin.as_of is not None
+
+    found = {
+        (row.provider, name): book.price(Wanted(row.provider, name), table.origin.as_of)
+        for row in table.rows
+        for name in (row.model, *row.names)
+    }
+
+    begins = f"genai-prices {table.origin.as_of}:"
+    strangers = [
+        key
+        for key, price in found.items()
+        if price is not None and not price.name.startswith(f"{begins}{key[0]}/")
+    ]
+    assert strangers == []
+    assert sum(price is None for price in found.values()) < len(found) / 100
+
+
+@pytest.mark.parametrize(
+    ("address", "provider"),
+    [
+        ("https://api.openai.com/v1", "openai"),
+        ("https://api.anthropic.com", "anthropic"),
+        ("https://generativelanguage.googleapis.com/v1beta/openai", "google"),
+        ("https://mine.openai.azure.com/openai/v1", "azure"),
+        ("https://api.groq.com/openai/v1", "groq"),
+        ("https://api.mistral.ai/v1", "mistral"),
+        ("https://api.deepseek.com/v1", "deepseek"),
+        ("https://api.together.xyz/v1", "together"),
+        ("https://openrouter.ai/api/v1", "openrouter"),
+        ("https://api.moonshot.cn/v1", "moonshotai"),
+        ("https://router.huggingface.co/groq/v1", "huggingface_groq"),
+        ("https://api.openai.com.example/v1", None),
+        ("http://127.0.0.1:11434/v1", None),
+    ],
+)
+def test_the_addresses_of_the_shipped_table_tell_providers(
+    address: str, provider: str | None
+) -> None:
+    assert Book(addresses=read(SHIPPED).addresses).provider_at(address) == provider
