@@ -60,8 +60,21 @@ class Prices:
 
 
 def prices_of(config: Config) -> Prices:
-    """Return what models cost from today on, by what *config* says of prices."""
-    return Prices(book_of(config.pricing), utc_now().date())
+    """Return what models cost from today on, by what *config* says of prices.
+
+    The book is read only where there is something to look up in it.
+    """
+    asked = any(row.priced_as for row in config.providers.values()) or any(
+        row.price is None and row.local_power is None and _is_real(row, config)
+        for row in config.models
+    )
+    return Prices(book_of(config.pricing) if asked else Book(), utc_now().date())
+
+
+def _is_real(row: ModelConfig, config: Config) -> bool:
+    """Return whether *row* is served anywhere but by the simulation."""
+    accounts = (row.provider, *row.accounts)
+    return any(config.providers[name].simulated is None for name in accounts)
 
 
 def _at_home(stated: LocalPowerConfig) -> Price:

@@ -112,3 +112,26 @@ def test_what_was_looked_up_is_remembered() -> None:
     assert found.name.endswith(":openai/gpt-4o-mini")
     assert by_name("gpt-4o-mini") is found
     assert by_name("gpt-made-up") is None
+
+
+@pytest.mark.parametrize(
+    ("account", "row", "read"),
+    [
+        ({"base_url": OPENAI}, {}, True),
+        ({"base_url": OPENAI}, {"price": {"input": 1, "output": 1}}, False),
+        ({"base_url": OPENAI}, {"local_power": {"hourly_usd": 1, "tokens_per_s": 9}}, False),
+        ({"simulated": {}}, {}, False),
+        ({"base_url": OPENAI, "priced_as": "openai"}, {"price": {"input": 1, "output": 1}}, True),
+    ],
+)
+def test_the_book_is_read_where_there_is_something_to_look_up(
+    account: Json, row: Json, *, read: bool
+) -> None:
+    made = Config.model_validate(
+        {
+            "providers": {"oa": {"dialect": "openai_chat", **account}},
+            "models": [{"name": "m", "provider": "oa", **row}],
+        }
+    )
+
+    assert bool(prices_of(made).book.tables) is read
