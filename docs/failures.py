@@ -105,7 +105,10 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("The gateway is stopping", Unavailable("")),
     ("The store of limits and budgets is lost", Unavailable("", code="store_lost")),
     ("... or the database, and what a budget has spent", Unavailable("", code="database_lost")),
-    ("The journal of runs is lost, in the middle of one", Unavailable("", code="journal_lost")),
+    (
+        "The journal of runs is lost, and nothing may be made again unasked",
+        Unavailable("", code="journal_lost"),
+    ),
     ("... or has it encrypted with another key", Unavailable("", code="journal_sealed")),
     ("A bug in the gateway", GatewayError("", code="internal_error")),
 )

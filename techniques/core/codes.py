@@ -29,7 +29,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "harq_ir_plateau": "The last revisions changed next to nothing, and no more were made.",
         "harq_ir_rejected_twice": "Two revisions in a row were no better, and no more were made.",
         "invalid_answer": "The answer does not keep the form that was asked for.",
-        "journal_lost": "The journal of runs cannot be written; this run cannot be resumed.",
+        "journal_lost": "The journal of runs cannot be written; what it lacks is paid again if the "
+        "run breaks off.",
         "json_object_by_instruction": "The provider has no JSON mode; the prompt asks for JSON.",
         "judge_blind": "The judge or critic sees no pictures, and judged without them.",
         "judge_failed": "So many of the judge's calls failed.",
