@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import anyio
 import typer
 
-from gateway import approving, archiving, callers, foretelling, serving
+from gateway import approving, archiving, callers, foretelling, serving, simulating
 from gateway.app import CHAT
 from gateway.calibrate import (
     UnusableQuestions,
@@ -66,6 +66,7 @@ main = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 for name, commands in (*callers.COMMANDS.items(), ("approvals", approving.approvals)):
     main.add_typer(commands, name=name)
 main.command("forecast")(foretelling.forecast)
+main.command("simulate")(simulating.simulate)
 main.add_typer(archiving.commands, name="runs")
 
 

@@ -109,6 +109,7 @@ def test_every_command_in_the_table_exists() -> None:
         ["approvals", "list"],
         ["runs", "list"],
         ["techniques"],
+        ["simulate"],
         ["demo"],
         ["forecast"],
         ["calibrate"],
