@@ -5,6 +5,7 @@ BIN := .venv/bin
 PYTHON_HERE := $(BIN)/python
 RUN := .venv/.lockgate-run
 DEV := .venv/.lockgate-dev
+DEPLOY := .venv/.lockgate-deploy
 CONFIG ?=
 QUALITY ?=
 PACING ?=
@@ -16,6 +17,7 @@ help:
 	@echo "make run [CONFIG=FILE]  start the gateway (without a file: a simulation, on 127.0.0.1:8080)"
 	@echo "make test               run the tests"
 	@echo "make check              formatting, lint, types, import rules, documents"
+	@echo "make test-deploy        test the files of Docker and Kubernetes, with the tools that this takes"
 	@echo "make bench              measure the gateway beside a bare relay; bench-quick: roughly"
 	@echo "make bench-quality      replay recorded answers of real models (QUALITY=--quick for a few minutes)"
 	@echo "make bench-pacing       many agents on one account, with pacing and without (PACING=--quick)"
@@ -28,6 +30,11 @@ run: $(RUN)
 
 test: $(DEV)
 	$(PYTHON_HERE) -m pytest -n 2
+
+test-deploy: $(DEPLOY)
+	$(PYTHON_HERE) -m pytest tests/deploy
+
+deploy-tools: $(DEPLOY)
 
 check: $(DEV)
 	$(BIN)/ruff format --check .
@@ -70,6 +77,7 @@ LOCK := uv pip compile --quiet --python-version 3.11 --universal --generate-hash
 lock:
 	echo 'setuptools>=77' | $(LOCK) pyproject.toml - -o requirements.lock
 	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --group dev -c requirements.lock -o requirements-dev.lock
+	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --group dev --group deploy -c requirements-dev.lock -o requirements-deploy.lock
 
 $(RUN): requirements.lock pyproject.toml .ci/environment
 	@.ci/environment requirements.lock
@@ -79,4 +87,8 @@ $(DEV): requirements-dev.lock pyproject.toml .ci/environment
 	@.ci/environment requirements-dev.lock
 	@touch $@ $(RUN)
 
-.PHONY: help run test check bench bench-quick bench-quality bench-pacing bench-budgets bench-runs bench-chaos format docs lock
+$(DEPLOY): requirements-deploy.lock pyproject.toml .ci/environment
+	@.ci/environment requirements-deploy.lock
+	@touch $@ $(DEV) $(RUN)
+
+.PHONY: help run test test-deploy deploy-tools check bench bench-quick bench-quality bench-pacing bench-budgets bench-runs bench-chaos format docs lock

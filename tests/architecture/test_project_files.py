@@ -42,13 +42,18 @@ def test_no_file_names_a_registry_or_leans_on_one_machine(pattern: re.Pattern[st
     assert found == []
 
 
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-deploy.lock")
+
+
 def _project() -> dict[str, list[str]]:
     read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     build: list[str] = read["build-system"]["requires"]
     run: list[str] = read["project"]["dependencies"] + build
+    dev: list[str] = run + read["dependency-groups"]["dev"]
     return {
         "requirements.lock": run,
-        "requirements-dev.lock": run + read["dependency-groups"]["dev"],
+        "requirements-dev.lock": dev,
+        "requirements-deploy.lock": dev + read["dependency-groups"]["deploy"],
     }
 
 
@@ -63,14 +68,14 @@ def _locked(name: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+@pytest.mark.parametrize("name", LOCKS)
 def test_the_lock_has_everything_that_the_project_asks_for(name: str) -> None:
     locked = {_plain(line) for line in _locked(name)}
 
     assert {_plain(requirement) for requirement in _project()[name]} - locked == set()
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+@pytest.mark.parametrize("name", LOCKS)
 def test_everything_locked_has_one_version_its_hashes_and_no_address(name: str) -> None:
     lines = _locked(name)
 
@@ -85,7 +90,9 @@ def _versions(name: str) -> set[tuple[str, str]]:
 
 
 def test_development_uses_the_versions_that_run() -> None:
-    assert _versions("requirements.lock") <= _versions("requirements-dev.lock")
+    run, dev, deploy = map(_versions, LOCKS)
+
+    assert run <= dev <= deploy
 
 
 def test_what_is_not_python_in_a_package_is_installed_with_it() -> None:
