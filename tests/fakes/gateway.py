@@ -101,10 +101,13 @@ def _merged(under: dict[str, Json], over: Mapping[str, Json]) -> dict[str, Json]
 
 
 class Gateway:
-    """A running gateway process; its files lie in *folder*."""
+    """A running gateway process; its files lie in *folder*, *variables* in its environment."""
 
-    def __init__(self, folder: Path, config: Mapping[str, Json]) -> None:
+    def __init__(
+        self, folder: Path, config: Mapping[str, Json], variables: Mapping[str, str] | None = None
+    ) -> None:
         self.config = config
+        self._variables = {**_environment(), **(variables or {})}
         self.port = 0
         self._folder = folder
         self._log = folder / "output.txt"
@@ -115,7 +118,11 @@ class Gateway:
         command = [sys.executable, "-m", "gateway.cli", "serve", "-c", str(file)]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                command, stdout=log, stderr=subprocess.STDOUT, env=_environment(), cwd=self._folder
+                command,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self._variables,
+                cwd=self._folder,
             )
         try:
             self._wait_until_ready()
