@@ -147,6 +147,7 @@ class Lease:
     def cancel(self) -> None:
         """End it: the call was not made."""
         asking = self.asking
+        asking.account.has_failed()
         self._health().withdraw()
         if asking.needs:
             self._store.cancel(asking.account.pool, asking.lease)

@@ -103,19 +103,22 @@ class Pacer:
         self._purses[id(caller)] = (caller, purse)
         return purse
 
-    async def first(self, account: Account) -> None:
+    async def first(self, account: Account) -> bool:
         """Let the first call to *account* go alone: its answer tells what the limits are.
+
+        Return whether this is the first. If it is not made then, another has to be told.
 
         The others wait until it has been answered, or two seconds. Where nobody expects an answer
         to tell of limits, nobody waits.
         """
         if account.heard or self.observes or not self.paces or not account.tells:
-            return
+            return False
         if account.asked is None:
             account.asked = anyio.Event()
-            return
+            return True
         with anyio.move_on_after(_FIRST_S):
             await account.asked.wait()
+        return False
 
     def lease(self, asking: Asking, ledger: Ledger, whose: Whose) -> Lease:
         """Return the lease of a call that was let through; it is kept alive until it ends."""

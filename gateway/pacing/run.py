@@ -70,7 +70,15 @@ class Run:
             UpstreamFailed: Its model is down.
             Unavailable: The store is lost, and what it is for is closed then.
         """
-        await self._pacer.first(model.account)
+        is_first = await self._pacer.first(model.account)
+        try:
+            return await self._admitted(model, request, moves=moves)
+        except BaseException:
+            if is_first:  # nobody must wait for the answer to a call that is not made
+                model.account.has_failed()
+            raise
+
+    async def _admitted(self, model: Model, request: Request, *, moves: bool) -> Lease:
         asking = self._asking(model, request)  # only now: by the first answer its windows are known
         try:
             self._must_end_in_time(asking)

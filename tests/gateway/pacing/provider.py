@@ -10,7 +10,7 @@ import anyio
 
 from gateway.upstream.head import Head, Headed
 from pricing.usage import Usage
-from techniques.core.errors import UpstreamFailed
+from techniques.core.errors import GatewayError, UpstreamFailed
 from techniques.core.events import Event, Finished, Started, TextDelta, UsageReported
 from techniques.core.request import Request
 
@@ -25,7 +25,7 @@ class Answer:
     takes_s: float = 1.0
     text: str = "hi"
     status: int = 200
-    error: UpstreamFailed | None = None
+    error: GatewayError | None = None
     body: bytes = b""
     unheard: bool = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -15,6 +16,9 @@ from gateway.metering.ledger import CallFinished, CallHeld, LimitHit
 from gateway.pacing.errors import must_fit
 from gateway.pacing.pacer import PacingPolicy
 from gateway.pacing.run import Run
+from gateway.policy.budgets import Budget
+from gateway.policy.keys import Caller
+from gateway.stores.database.ledger import Spender
 from gateway.stores.ledger import QueueFull, WindowSpec
 from pricing.usage import Usage
 from techniques.core.channel import ask
@@ -23,6 +27,7 @@ from techniques.core.errors import (
     GatewayError,
     HeldBack,
     OverLimit,
+    RequestRejected,
     UpstreamFailed,
 )
 from techniques.core.groups import task_group
@@ -212,6 +217,32 @@ async def test_a_first_call_that_is_slow_holds_the_others_for_two_seconds() -> N
     await at_once(paced, provider, 3)
 
     assert [at - began for at in provider.began] == pytest.approx([0, 2, 2])
+
+
+@pytest.mark.parametrize("why", ["budget", "deadline", "left", "not sent"])
+async def test_nobody_waits_for_a_first_call_that_is_not_made(why: str) -> None:
+    paced = Paced(vendor="openai")
+    poor = Caller("poor", budgets=(Budget(Spender("poor"), 1, "total"),))
+    rejected = Answer(error=RequestRejected("no such field"), unheard=True)
+    calls: dict[str, Callable[[], Awaitable[GatewayError | None]]] = {
+        "budget": lambda: told(paced, Provider(), paced.run(poor)),
+        "deadline": lambda: told(paced, Provider(), paced.run(patience=Patience(1, deadline_s=-1))),
+        "left": lambda: _leaving(paced, Provider(Answer(begins_s=9))),
+        "not sent": lambda: told(paced, Provider(rejected)),
+    }
+    began = anyio.current_time()
+
+    ends = [await calls[why]() for _ in range(3)]
+    assert await told(paced, provider := Provider()) is None
+
+    assert None not in ends
+    assert provider.began == [began]
+
+
+async def _leaving(paced: Paced, provider: Provider) -> GatewayError:
+    with anyio.move_on_after(0):
+        await told(paced, provider)
+    return GatewayError("It has left.")
 
 
 @pytest.mark.parametrize("declared", [(), (per_minute("requests", 1000),)])
