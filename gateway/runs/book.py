@@ -38,7 +38,7 @@ from techniques.core.events import Warned
 
 _POLL_S: Final = 0.25
 _FINAL: Final = ("cancelled", "failed")
-_OVER: Final = "The run {} was cancelled; POST to its /resume to have it go on."
+_OVER: Final = 'The run {} was cancelled; its /resume with {{"force": true}} has it go on.'
 
 _log = structlog.get_logger()
 
@@ -226,7 +226,7 @@ class RunBook:
         run = stored.record.name.run
         match stored.standing.state:
             case "completed":
-                return Begun(run, self._replayed(stored, ledger))
+                return Begun(run, self._replayed(stored, ledger), over=True)
             case "cancelled":
                 raise _cancelled(run)
             case _:

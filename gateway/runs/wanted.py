@@ -91,7 +91,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A run as it was found or begun: its name, and its answer."""
+    """A run as it was found or begun: its name, its answer, and whether that was there already."""
 
     run: str
     answer: EventStream
+    over: bool = False

@@ -66,8 +66,8 @@ class Behind:
 
     async def begin(
         self, caller: Caller, sent: Sent, run: str | None, pressed: Pressed | None = None
-    ) -> str:
-        """Begin, or go on with, the run of *sent*, and return its name.
+    ) -> Begun:
+        """Begin, or go on with, the run of *sent*, and return it; its answer is seen to.
 
         Raises:
             GatewayError: It cannot be carried out.
@@ -93,7 +93,7 @@ class Behind:
         except BaseException:
             self.gate.leave()
             raise
-        return begun.run
+        return begun
 
     async def _begun(self, want: Wanted, carry: Carry, ledger: Ledger) -> Begun:
         begun = await self.runs.begin(want, carry, ledger)

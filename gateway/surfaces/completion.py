@@ -17,6 +17,7 @@ from gateway.metering.ledger import Ledger, Meter, RequestBegun
 from gateway.pipeline import Asked, Pipeline
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import Door
+from gateway.runs.wanted import Begun
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.finishing import finished
 from gateway.surfaces.gate import Gate
@@ -43,11 +44,11 @@ _log = structlog.get_logger()
 
 
 class _GoesOn(Exception):
-    """A request is carried out, as the run of that name, and nobody waits for it."""
+    """A request is carried out, as that run, and nobody waits for it."""
 
-    def __init__(self, run: str) -> None:
-        super().__init__(run)
-        self.run = run
+    def __init__(self, begun: Begun) -> None:
+        super().__init__(begun.run)
+        self.begun = begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class CompletionEndpoint:
         except Gone:
             visit.ledger.client_left = True
         except _GoesOn as goes_on:
-            await self._accept(visit, goes_on.run, send)
+            await self._accept(visit, goes_on.begun, send)
             return
         except GatewayError as error:
             visit.error = error
@@ -183,11 +184,11 @@ class CompletionEndpoint:
         finally:
             visit.ledger.record(finished(visit, self._dialect.name, self._label(visit)))
 
-    async def _accept(self, visit: Visit, run: str, send: Send) -> None:
-        """Say that the request is carried out, and where its answer will be."""
-        visit.run, visit.status = run, 202
-        at = run_path(run)
-        body = orjson.dumps({"object": "run", "id": run, "state": "executing", "url": at})
+    async def _accept(self, visit: Visit, begun: Begun, send: Send) -> None:
+        """Say that the request is carried out, or was, and where its answer will be."""
+        visit.run, visit.status = begun.run, 202
+        at, state = run_path(begun.run), "completed" if begun.over else "executing"
+        body = orjson.dumps({"object": "run", "id": begun.run, "state": state, "url": at})
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import anthropic
 import httpx2
 import openai
+import orjson
 import pytest
 
 from techniques.core.json import Json
@@ -210,8 +211,11 @@ def test_a87_who_does_not_wait_gets_202_and_finds_the_same_answer_later(
         until(lambda: gateway.get(at, KEYS["k1"]).json["state"] == "completed")
         run = gateway.get(at, KEYS["k1"]).json
         waited = post(gateway, {"x-lockgate-run": "other"}, reliability=DRAWS)
+        again = {"prefer": "respond-async", "x-lockgate-run": run["id"]}
+        over = post(gateway, again, reliability=DRAWS)
 
     assert reply.status == 202
+    assert (reply.json["state"], over.status, over.json["state"]) == ("executing", 202, "completed")
     assert reply.headers["x-lockgate-run"] == run["id"]
     found, expected = dict(run["answer"]), dict(waited.json)
     for one in (found, expected):  # an answer has its own name and time, and here its number
@@ -347,6 +351,12 @@ def test_a_run_is_its_own_keys_alone(upstream: ScriptedUpstream, tmp_path: Path)
         assert seen(gateway, "mine", "k2").status == 200
 
 
+def _advised(error: str) -> str:
+    """Return the body that the message of *error* says is to be sent."""
+    message: str = orjson.loads(error)["error"]["message"]
+    return message[message.index("{") : message.index("}") + 1]
+
+
 def test_a_run_that_was_put_away_is_looked_at_resumed_and_cancelled(
     upstream: ScriptedUpstream, tmp_path: Path
 ) -> None:
@@ -367,10 +377,13 @@ def test_a_run_that_was_put_away_is_looked_at_resumed_and_cancelled(
             with http.stream("GET", f"{root}/one/events") as events:
                 told = events.read().decode()
             assert http.get(f"{root}/one").json()["state"] == "completed"
-        cancelled = post(gateway, {**wishes, "x-lockgate-run": "two"}, reliability=DRAWS)
+            cancelled = post(gateway, {**wishes, "x-lockgate-run": "two"}, reliability=DRAWS)
+            as_is = http.post(f"{root}/two/resume")
+            forced = http.post(f"{root}/two/resume", content=_advised(as_is.text))
 
     assert told.count("event: run\n") >= 1
     assert '"state":"completed"' in told
     assert cancelled.status == 409
-    assert cancelled.json["error"]["code"] == "run_cancelled"
+    assert cancelled.json["error"]["code"] == as_is.json()["error"]["code"] == "run_cancelled"
+    assert (as_is.status_code, forced.status_code) == (409, 202)
     assert len(upstream.asked) <= 5
