@@ -35,6 +35,7 @@ from techniques.core.json import JsonObject
 
 _USUAL: Final = 20
 _MOST: Final = 1000
+_BY: Final = frozenset({"cursor", "limit", "session"})
 _WHICH: Final = "Runs are erased by ?session=NAME, or without that all of this key."
 
 
@@ -75,11 +76,13 @@ class ArchiveEndpoints:
             return await guarded(self.front.door, self._own)(request)
 
         async def listed(request: Request, _caller: Caller) -> Response:
+            _must_be_known(request, _BY | {"key"})
             return await self._listed(request, request.query_params.get("key"), names_keys=True)
 
         return await guarded(_Opened(), listed)(request)
 
     async def _own(self, request: Request, caller: Caller) -> Response:
+        _must_be_known(request, _BY)
         return await self._listed(request, caller.name or "")
 
     async def _listed(
@@ -202,6 +205,12 @@ def _session(name: str, runs: Sequence[Stored]) -> JsonObject:
         "first_at": briefs[-1]["created_at"],
         "last_at": briefs[0]["created_at"],
     }
+
+
+def _must_be_known(request: Request, fields: frozenset[str]) -> None:
+    for name in sorted(request.query_params.keys() - fields):
+        known = ", ".join(sorted(fields))
+        raise RequestRejected(f"Runs are listed by {known} and by nothing else.", param=name[:64])
 
 
 def _limit(request: Request) -> int:

@@ -413,6 +413,9 @@ def test_a_key_lists_its_own_runs_and_the_admin_token_those_of_all(place: Place,
     for path in ("/v1/runs?limit=0", "/v1/runs?limit=many", "/v1/runs?limit=1001"):
         wrong = place.get(path)
         assert (wrong.status, wrong.json["error"]["param"]) == (400, "limit")
+    for unknown, key in (("state", "k1"), ("key", "k1"), ("page", "admin")):
+        wrong = place.get(f"/v1/runs?{unknown}=x", key)
+        assert (wrong.status, wrong.json["error"]["param"]) == (400, unknown)
     told = place.send("/v1/runs/none", method="DELETE", **{"anthropic-version": "2023-06-01"})
     assert (told.status, told.json["error"]["type"]) == (404, "not_found_error")
 
