@@ -97,10 +97,10 @@ def serve(config: Annotated[Path | None, FILE] = None) -> None:
     for line in guesses(loaded):
         typer.echo(f"WARNING: {line}", err=True)
     try:
-        anyio.run(prepared, loaded, known)
+        keyed = anyio.run(prepared, loaded, known)
     except DatabaseUnusable as error:
         stop(f"database.url: {error}")
-    serving.serve(loaded, known, config)
+    serving.serve(loaded, known, config, keyed=keyed)
 
 
 @main.command()

@@ -102,8 +102,10 @@ async def _told(config: Config, given: Changes | None) -> AsyncGenerator[Changes
         await client.aclose()
 
 
-async def prepared(config: Config, secrets: Secrets) -> None:
+async def prepared(config: Config, secrets: Secrets) -> bool:
     """Bring the database to its present shape before anything is served.
+
+    Return whether there are keys.
 
     Raises:
         DatabaseUnusable: As ``keeping`` raises it.
@@ -111,6 +113,7 @@ async def prepared(config: Config, secrets: Secrets) -> None:
     if config.database.kept:
         async with keeping(config, secrets, _uncounted):
             pass
+    return bool(config.keys) or await stored_keys(config)
 
 
 async def stored_keys(config: Config) -> bool:

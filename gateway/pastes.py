@@ -33,10 +33,12 @@ Try it{with_key}:
 """
 
 
-def pastes(address: str, config: Config) -> str:
-    """Return a curl command and two SDK snippets for the gateway at *address*."""
+def pastes(address: str, config: Config, *, keyed: bool) -> str:
+    """Return a curl command and two SDK snippets for the gateway at *address*.
+
+    *keyed* tells that callers need a key.
+    """
     names = [model.name for model in config.models if not model.name.endswith("*")]
-    keyed = bool(config.keys)
     return _TEMPLATE.format(
         address=address,
         model=names[0] if names else config.models[0].name.replace("*", "MODEL"),

@@ -32,10 +32,10 @@ _CLOSE_S: Final = 2
 """How long what was cut off may take to close."""
 
 
-def serve(config: Config, known: Secrets, path: Path | None) -> None:
+def serve(config: Config, known: Secrets, path: Path | None, *, keyed: bool) -> None:
     """Serve *config*, which was loaded from *path*, until SIGTERM or SIGINT.
 
-    Open answers then have ``server.drain_s`` seconds to end.
+    *keyed* tells that callers need a key. Open answers then have ``server.drain_s`` seconds to end.
     """
     set_up_logging()
     with socket.socket(_family(config.server.host)) as listening:
@@ -51,7 +51,7 @@ def serve(config: Config, known: Secrets, path: Path | None) -> None:
             )
             raise typer.Exit(2) from error
         listening.set_inheritable(True)
-        _greet(config, listening.getsockname()[1])
+        _greet(config, listening.getsockname()[1], keyed=keyed)
         if config.server.workers > 1:
             _serve_many(config, path, listening)
         else:
@@ -171,12 +171,12 @@ def _uvicorn(application: App) -> uvicorn.Config:
     )
 
 
-def _greet(config: Config, port: int) -> None:
+def _greet(config: Config, port: int, *, keyed: bool) -> None:
     host = config.server.host
     shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host
     address = f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
     typer.echo(f"listening on {address}")
-    typer.echo(pastes(address, config))
+    typer.echo(pastes(address, config, keyed=keyed))
     sys.stdout.flush()
 
 

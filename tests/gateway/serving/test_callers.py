@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway import serving
 from tests.gateway.serving.test_cli import GOOD, lockgate
 
 
@@ -124,6 +125,23 @@ def test_a_gateway_that_strangers_can_reach_starts_when_the_database_has_a_key(
     assert "ok" in done("check", str(file))[-1]
     monkeypatch.delenv("LOCKGATE_KEY_SECRET")
     assert "LOCKGATE_KEY_SECRET" in failed("serve", "-c", str(file))[-1]
+
+
+@pytest.mark.parametrize("kept", ["nowhere", "database", "configuration"])
+def test_what_can_be_pasted_has_a_key_wherever_keys_are_kept(
+    kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "lockgate.yaml"
+    key = "keys: [{name: a, hash: 'hmac-sha256:" + "0" * 64 + "'}]\n"
+    file.write_text(GOOD + (key if kept == "configuration" else ""))
+    if kept == "database":
+        done("key", "create", "app", "-c", str(file))
+    told: list[bool] = []
+    monkeypatch.setattr(serving, "serve", lambda *_, keyed: told.append(keyed))
+
+    done("serve", "-c", str(file))
+
+    assert told == [kept != "nowhere"]
 
 
 def test_without_a_database_keys_are_not_made(tmp_path: Path) -> None:

@@ -146,10 +146,9 @@ def test_what_can_be_pasted_fits_the_configuration(
     keyed: bool,  # noqa: FBT001
     model: str,
 ) -> None:
-    keys = [{"name": "k", "hash": "hmac-sha256:" + "0" * 64}] if keyed else []
-    config = Config.model_validate({**settings(), "models": models, "keys": keys})
+    config = Config.model_validate({**settings(), "models": models})
 
-    pasted = pastes("http://127.0.0.1:1", config)
+    pasted = pastes("http://127.0.0.1:1", config, keyed=keyed)
 
     assert pasted.count(f'"{model}"') == 3
     assert ("Bearer YOUR_KEY" in pasted) is keyed
