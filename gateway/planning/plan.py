@@ -88,15 +88,15 @@ class Defaults:
 class Planner:
     """Makes plans from the configuration's models, the techniques' cards and the defaults.
 
-    A plan depends on nothing else, so those of plain calls are kept in ``known``, and in ``opened``
-    what is open to callers by the techniques that they may use.
+    A plan depends on nothing else, so those of plain calls are kept in ``known``, each with its
+    caller, and in ``opened`` what is open to callers by the techniques that they may use.
     """
 
     catalogue: Catalogue
     cards: Cards
     defaults: Defaults
     router: Router
-    known: dict[tuple[str, str | None], Plan] = field(default_factory=dict)
+    known: dict[tuple[str, int], tuple[Caller, Plan]] = field(default_factory=dict)
     opened: dict[frozenset[str] | None, Mapping[str, Mapping[str, Json]]] = field(
         default_factory=dict
     )
@@ -110,13 +110,13 @@ class Planner:
         """
         if wishes is not NOTHING:
             return self._plan(call, caller, wishes)
-        asked = (call.model, caller.name)
+        asked = (call.model, id(caller))  # a key that has changed is another caller
         known = self.known.get(asked)
-        if known is None:
+        if known is None or known[0] is not caller:
             if len(self.known) >= _MOST_KNOWN:
                 self.known.clear()
-            known = self.known[asked] = self._plan(call, caller, wishes)
-        return known
+            known = self.known[asked] = caller, self._plan(call, caller, wishes)
+        return known[1]
 
     def _plan(self, call: Call, caller: Caller, wishes: Wishes) -> Plan:
         slug, model = self._model(call.model)

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from gateway.metering.caps import Caps
 from gateway.policy.keys import OPEN, Caller
 from gateway.policy.wishes import NOTHING, Wishes
 from techniques.core.errors import Denied, UnknownModel
@@ -60,3 +63,17 @@ def test_a_permitted_model_is_found_by_slug_or_name() -> None:
         shared.permitted("smart", LIMITED)
     with pytest.raises(UnknownModel):
         shared.permitted("nope", OPEN)
+
+
+def test_a_key_that_has_changed_has_no_plan_from_before() -> None:
+    shared = planner()
+    before = Caller("k", models=frozenset({"fast", "smart"}), caps=Caps(9))
+    shared.plan(call("smart"), before, NOTHING)
+    shared.plan(call("fast"), before, NOTHING)
+
+    after = replace(before, models=frozenset({"fast"}), caps=Caps(2))
+
+    with pytest.raises(Denied):
+        shared.plan(call("smart"), after, NOTHING)
+    assert shared.plan(call("fast"), after, NOTHING).caps.max_calls == 2
+    assert shared.plan(call("fast"), before, NOTHING).caps.max_calls == 9
