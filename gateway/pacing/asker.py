@@ -83,6 +83,8 @@ class Asker:
         """Ask the caller's pool and the account's, in one round trip; define what they lack."""
         own, theirs = self._own_entry(askings), self._entry(askings)
         first = askings[0]
+        if own is not None and not self._purse.is_sized:
+            await self._size(first.purse)
         for _ in range(_TRIES):
             try:
                 answers = await self._both(first, own, theirs)
@@ -95,6 +97,17 @@ class Asker:
             except StoreLost as lost:
                 raise errors.store_lost() from lost
         raise errors.store_lost()
+
+    async def _size(self, pool: str) -> None:
+        """Give the windows of a caller who is new here, or has changed, the sizes stated now."""
+        purse = self._purse
+        try:
+            there, sizes = await self.store.peek(pool), purse.sizes()
+            if any(it.cap != sizes.get(it.name, it.cap) for it in there.windows):
+                await self.store.define(pool, await purse.windows())
+        except (StoreLost, DatabaseLost):
+            return  # what held before holds on, and the next call tries again
+        purse.is_sized = True
 
     async def _both(
         self, asking: Asking, own: Entry | None, theirs: Entry | None

@@ -41,6 +41,7 @@ class Purse:
         "_spent",
         "_until",
         "is_bottomless",
+        "is_sized",
         "pool",
         "with_call",
     )
@@ -61,6 +62,8 @@ class Purse:
         )
         """Whether the caller has no limits of its own."""
         self._names: tuple[str, ...] = ()
+        self.is_sized = self.is_bottomless
+        """Whether the ledger's windows are known to have the sizes that are stated."""
         self._since = self._until = _NEVER
 
     def for_request(self) -> Amounts:
@@ -85,6 +88,17 @@ class Purse:
             if end is not None and budget.window_name(now) == window:
                 return (end - now).total_seconds()
         return None
+
+    def sizes(self) -> dict[str, int]:
+        """Return what each window holds when full, by its name."""
+        caller, now = self._caller, utc_now()
+        stated = (
+            (f"{caller.name}:requests:60", caller.rpm),
+            (f"{caller.name}:tokens:60", caller.tpm),
+            (f"{caller.name}:concurrency:0", caller.concurrency),
+            *((budget.window_name(now), budget.cap) for budget in self._budgets),
+        )
+        return {name: size for name, size in stated if size is not None}
 
     def _present(self) -> tuple[str, ...]:
         """Return the names of the budgets' windows, which are the same until a period ends."""
