@@ -31,6 +31,7 @@ from gateway.metering.meters.forecast import ForecastMeter
 from gateway.metering.meters.local import LocalMeter
 from gateway.metering.meters.pacing import PacingMeter
 from gateway.metering.meters.prometheus import PrometheusMeter
+from gateway.metering.meters.reloads import ReloadMeter
 from gateway.metering.meters.runs import RunsMeter
 from gateway.policy import wishes
 from gateway.upstream.simulated.settings import ABOUT, MODELS
@@ -180,6 +181,7 @@ def metrics() -> str:
     AttentionCounts(registry, ())
     ContextMeter(registry)
     LocalMeter(registry, ())
+    ReloadMeter(registry)
     rows = [
         (
             f"`{family.name}{'_total' if family.type == 'counter' else ''}`",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.applications import Starlette
@@ -21,6 +22,7 @@ from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import headers_of
 from gateway.surfaces.ledger import LedgerEndpoint
 from gateway.surfaces.models import ModelsEndpoint
+from gateway.surfaces.reload import Reloads, reload_routes
 from gateway.surfaces.runs import run_routes
 from gateway.surfaces.tools import ToolsEndpoint
 from gateway.surfaces.windows import WindowsEndpoint
@@ -37,14 +39,29 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
 """The dialect that is spoken at each path that a model answers."""
 
 
-class App:
-    """The application. *opened* gives its parts for as long as it runs; ``gate`` is one of them."""
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """What is at each path, by one configuration. Who came to one is served by it to the end."""
 
-    def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Parts]]) -> None:
+    completions: Mapping[str, ASGIApp]
+    others: ASGIApp
+
+
+class App:
+    """The application. *opened* gives its parts for as long as it runs; ``gate`` is one of them.
+
+    Without *reloads* they stay the same.
+    """
+
+    def __init__(
+        self,
+        opened: Callable[[], AbstractAsyncContextManager[Parts]],
+        reloads: Reloads | None = None,
+    ) -> None:
         self._opened = opened
+        self._reloads = reloads
         self.gate: Gate | None = None
-        self._completions: dict[str, ASGIApp] = {}
-        self._others: Starlette | None = None
+        self._site: _Site | None = None
         self._lifespan = Starlette(lifespan=self._running)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,24 +69,29 @@ class App:
         if scope["type"] == "lifespan":
             await self._lifespan(scope, receive, send)
             return
-        served = self._completions.get(scope["path"])
+        site = self._site
+        assert site is not None
+        served = site.completions.get(scope["path"])
         if served is not None and scope.get("method") == "POST":
             await served(scope, receive, send)
         elif "\0" in scope["path"] or b"%00" in scope["query_string"]:
             await _no_address(scope)(scope, receive, send)
         else:
-            assert self._others is not None
-            await self._others(scope, receive, send)
+            await site.others(scope, receive, send)
+
+    def show(self, parts: Parts) -> None:
+        """Serve who comes from now on with *parts*."""
+        completions = {
+            path: CompletionEndpoint(dialect, parts.front) for path, dialect in DIALECTS.items()
+        }
+        self._site = _Site(completions, _others(parts, self._reloads))
 
     @asynccontextmanager
     async def _running(self, app: Starlette) -> AsyncGenerator[None, None]:
         del app
         async with self._opened() as parts:
             self.gate = parts.front.gate
-            self._completions = {
-                path: CompletionEndpoint(dialect, parts.front) for path, dialect in DIALECTS.items()
-            }
-            self._others = _others(parts)
+            self.show(parts)
             yield
 
 
@@ -79,7 +101,7 @@ def _no_address(scope: Scope) -> Response:
     return spoken.failed(error, spoken.dialect_of(headers_of(scope)))
 
 
-def _others(parts: Parts) -> Starlette:
+def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
     models = ModelsEndpoint(parts.catalogue, parts.front, (CHAT, MESSAGES))
     forecast = ForecastEndpoint(parts.forecaster, parts.front)
     windows = WindowsEndpoint(parts.catalogue, parts.front, parts.admin_token)
@@ -104,6 +126,7 @@ def _others(parts: Parts) -> Starlette:
             *archive_routes(parts.front, parts.admin_token),
             *run_routes(parts.front.door, parts.front.behind),
             *admin.routes(register, parts.admin_token),
+            *reload_routes(reloads, parts.admin_token),
         ],
         exception_handlers={404: operations.unknown_path, 405: operations.unknown_path},
     )

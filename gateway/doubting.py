@@ -21,11 +21,19 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class AskedOfPeople:
-    """Asks *person* on *board*, in the name of the key whose run it is."""
+    """Asks whom *stated* names on *board*, in the name of the key whose run it is.
+
+    None: the first person of the moment.
+    """
 
     board: Board
     door: Door
-    person: str
+    stated: str | None
+
+    @property
+    def person(self) -> str:
+        """Who is asked."""
+        return self.stated or next((one.name for one in self.board.persons.all()), "")
 
     async def ask(self, run: RunRecord, step: StepRecord) -> Word | None:
         """Ask whether *step* is to be made again; None: nobody can be asked now."""
@@ -86,4 +94,4 @@ def asked_of_people(config: Config, board: Board | None, door: Door) -> AskedOfP
     """Return what asks whom *config* names, else the first of its persons; None without any."""
     if board is None:
         return None
-    return AskedOfPeople(board, door, config.journal.person or config.attention.persons[0].name)
+    return AskedOfPeople(board, door, config.journal.person)

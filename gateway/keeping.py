@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from pydantic import SecretStr
 
 from gateway.config import Config, Secrets
 from gateway.metering.meters.durable import DurableRows
 from gateway.metering.spool import Reader
 from gateway.policy.callers import configured
 from gateway.policy.key_book import KeyBook
-from gateway.policy.keys import Door, KeyRing, OpenDoor
+from gateway.policy.keys import Caller, Door, KeyRing, OpenDoor
 from gateway.policy.register import Known, Register
-from gateway.stores.changes import Changes, LocalChanges
+from gateway.stores.changes import Announcements, Changes, LocalChanges, NoAnnouncements
 from gateway.stores.database.engine import Database, DatabaseUnusable, holds_keys, opened
 from gateway.stores.database.ledger import LedgerTable
 from gateway.stores.database.owners import OwnerTables
@@ -22,6 +24,9 @@ from gateway.stores.database.writer import Result, RowWriter
 from techniques import catalog
 from techniques.core.groups import task_group
 from techniques.core.registry import load
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,10 @@ class Durable:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Who is let in, which meters there are, and what lasts: None without a database."""
+    """Who is let in, which meters there are, and what lasts: None without a database.
+
+    The door is one for the life of the process; who is let in by it may change.
+    """
 
     door: Door
     meters: tuple[Reader, ...] = ()
@@ -46,6 +54,23 @@ class Kept:
     def database(self) -> Database | None:
         """The database, None without one."""
         return None if self.durable is None else self.durable.database
+
+    def durable_of(self, config: Config) -> Durable | None:
+        """Return what a database is used for under *config*, None without one."""
+        if self.durable is None:
+            return None
+        register = replace(self.durable.register, config=config, known=_known(config))
+        return replace(self.durable, register=register)
+
+    def configure(self, config: Config) -> None:
+        """Let in who has a key of *config*, beside those who have one of the database."""
+        match self.door:
+            case KeyBook():
+                self.door.configure(configured(config))
+            case _Configured():
+                self.door.configure(config)
+            case _:
+                pass
 
 
 @asynccontextmanager
@@ -64,7 +89,7 @@ async def keeping(
         DatabaseUnusable: It cannot be opened, or has keys that nothing is known to check them by.
     """
     if not config.database.kept:
-        yield Kept(_door(config, secrets))
+        yield Kept(_Configured(config, secrets))
         return
     async with (
         _told(config, changes) as changes,
@@ -87,17 +112,36 @@ async def keeping(
 
 @asynccontextmanager
 async def _told(config: Config, given: Changes | None) -> AsyncGenerator[Changes, None]:
-    store = config.store
-    if given is not None or store.redis is None or store.cluster:
+    if given is not None or config.store.redis is None:
         yield given or LocalChanges()
         return
-    from redis.asyncio import Redis  # it takes long to import, and most gateways need none of it
-
     from gateway.stores.redis.changes import RedisChanges
 
-    client = Redis.from_url(store.redis.get_secret_value())
+    async with _connected(config.store.redis) as client:
+        yield RedisChanges(client, f"{config.store.prefix}:changes")
+
+
+@asynccontextmanager
+async def announcing(config: Config) -> AsyncGenerator[Announcements, None]:
+    """Open what tells replicas that share a store which configuration there is."""
+    if config.store.redis is None:
+        yield NoAnnouncements()
+        return
+    from gateway.stores.redis.changes import RedisAnnouncements
+
+    async with _connected(config.store.redis) as client:
+        yield RedisAnnouncements(client, f"{config.store.prefix}:config")
+
+
+@asynccontextmanager
+async def _connected(address: SecretStr) -> AsyncGenerator[Redis, None]:
+    """Connect to the store. Of a cluster any node does: who listens at another is told, too."""
+    from redis.asyncio import Redis as Client  # it takes long to import; most need none of it
+
+    first, *_ = address.get_secret_value().split(",")
+    client = Client.from_url(first)
     try:
-        yield RedisChanges(client, f"{store.prefix}:changes")
+        yield client
     finally:
         await client.aclose()
 
@@ -153,15 +197,34 @@ def _durable(  # noqa: PLR0917 - all of it is handed on
     count: Callable[[Result, int], None],
 ) -> Durable:
     ledger = LedgerTable(database)
-    models = {model.name for model in config.models}
-    known = Known(models, frozenset(load(catalog)) | {"none", "auto"})
     owners = OwnerTables(database)
-    register = Register(config, secrets.key_secret, known, owners, ledger, changes)
+    register = Register(config, secrets.key_secret, _known(config), owners, ledger, changes)
     return Durable(register, ledger, RowWriter(ledger, count), database)
 
 
-def _door(config: Config, secrets: Secrets) -> Door:
-    if not config.keys:
-        return OpenDoor()
-    assert secrets.key_secret is not None, "checked when the configuration was"
-    return KeyRing(secrets.key_secret, configured(config))
+def _known(config: Config) -> Known:
+    models = {model.name for model in config.models}
+    return Known(models, frozenset(load(catalog)) | {"none", "auto"})
+
+
+class _Configured:
+    """The keys of a configuration alone; without any everyone is let in."""
+
+    def __init__(self, config: Config, secrets: Secrets) -> None:
+        self._secrets = secrets
+        self._door: Door
+        self.configure(config)
+
+    def configure(self, config: Config) -> None:
+        """Let in who has a key of *config*."""
+        secret = self._secrets.key_secret
+        assert secret is not None or not config.keys, "checked when the configuration was"
+        self._door = KeyRing(secret or "", configured(config)) if config.keys else OpenDoor()
+
+    async def caller(self, headers: Mapping[str, str]) -> Caller:
+        """Return who calls; see ``Door``."""
+        return await self._door.caller(headers)
+
+    def named(self, name: str | None) -> Caller | None:
+        """Return whose key is called *name*, None if there is no such key."""
+        return self._door.named(name)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-
-from prometheus_client import CollectorRegistry
 
 from gateway.admission.legacy.estimator import Terms
 from gateway.admission.need.conformal import Conformal
@@ -22,7 +20,7 @@ from gateway.pacing.purse import Spent
 from gateway.pacing.recovery import Recovery
 from gateway.policy.budgets import Budget
 from gateway.stores.guarded import GuardedLedger
-from gateway.stores.ledger import LedgerStore
+from gateway.stores.ledger import LedgerStore, StoreLost
 from gateway.stores.opening import ledger_of
 from gateway.upstream.account import Account
 from techniques.core.groups import task_group
@@ -30,10 +28,23 @@ from techniques.core.groups import task_group
 
 @dataclass(frozen=True, slots=True)
 class Pacing:
-    """What paces calls. ``pacer`` None: nothing is held back."""
+    """What paces calls, whatever the configuration says of it at the moment."""
 
-    pacer: Pacer | None = None
-    ledger: LedgerStore | None = None
+    pacer: Pacer
+    ledger: LedgerStore
+
+    def under(self, config: Config, durable: Durable | None) -> Pacer | None:
+        """Return what paces by *config*; None: nothing is held back."""
+        if config.pacing.mode == "off" and not _has_own_limits(config, durable):
+            return None
+        return self.pacer.under(_policy(config))
+
+    async def restate(self, accounts: Iterable[Account]) -> None:
+        """Give the windows of *accounts* that there are the sizes that are stated now."""
+        for account in accounts:
+            with suppress(StoreLost):  # what is lost is defined as it is stated when it is back
+                there = await self.ledger.peek(account.pool)
+                await self.ledger.define(account.pool, account.stated(there.windows))
 
     def lost(self) -> list[str]:
         """Return what of it is lost now, as ``/readyz`` tells it."""
@@ -41,32 +52,32 @@ class Pacing:
         return ["store"] if gone else []
 
 
-def pacing_meter(registry: CollectorRegistry, config: Config) -> PacingMeter:
-    """Return the meter of pacing, with the models and providers of *config* as its labels."""
+def pacing_labels(config: Config) -> tuple[list[tuple[str, str]], dict[tuple[str, str], str]]:
+    """Return the models of *config* with their providers, and our names of providers' models."""
     served = [(row, name) for row in config.models for name in (row.provider, *row.accounts)]
     models = [(row.name, provider) for row, provider in served]
     shown = {(provider, row.model or row.name): row.name for row, provider in served}
-    return PacingMeter(registry, models, shown)
+    return models, shown
 
 
 @asynccontextmanager
 async def pacing(
-    config: Config, accounts: Iterable[Account], durable: Durable | None, meter: PacingMeter
+    config: Config,
+    accounts: Callable[[], Iterable[Account]],
+    durable: Durable | None,
+    meter: PacingMeter,
 ) -> AsyncGenerator[Pacing, None]:
-    """Open what *config* says; leaving ends what runs beside it."""
+    """Open what *config* says; leaving ends what runs beside it.
+
+    *accounts* gives those of the moment.
+    """
     stated = config.pacing
-    if stated.mode == "off" and not _has_own_limits(config, durable):
-        yield Pacing()
-        return
     async with AsyncExitStack() as stack:
         ledger = await stack.enter_async_context(
             ledger_of(config.store, stated.queue, config.server.workers, meter.store)
         )
-        policy = PacingPolicy(
-            stated.mode, stated.patience.stream_s, stated.patience.json_s, stated.move_after_s
-        )
         predictor = Legacy(Terms()) if stated.predictor == "legacy" else Conformal()
-        pacer = Pacer(ledger, predictor, policy, _spent(durable))
+        pacer = Pacer(ledger, predictor, _policy(config), _spent(durable))
         group = await stack.enter_async_context(task_group())
         stack.callback(group.cancel_scope.cancel)
         opened = Pacing(pacer, ledger)
@@ -77,6 +88,12 @@ async def pacing(
             durable.writer.on_written = recovery.written
             group.start_soon(recovery.serve)
         yield opened
+
+
+def _policy(config: Config) -> PacingPolicy:
+    stated = config.pacing
+    patience = stated.patience
+    return PacingPolicy(stated.mode, patience.stream_s, patience.json_s, stated.move_after_s)
 
 
 def _show_store(opened: Pacing, meter: PacingMeter) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from multiprocessing import parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,20 +18,25 @@ from time import monotonic
 from types import FrameType
 from typing import Final
 
+import anyio
 import structlog
 import typer
 import uvicorn
 
 from gateway.app import App
-from gateway.config import Config, Secrets, hand_down, handed_down, load, secrets
+from gateway.config import Config, Secrets, hand_down, handed_down, secrets
+from gateway.loading import Unfit
 from gateway.pastes import pastes
 from gateway.protocol import Protocol
+from gateway.reloading import Reloader, reread
 from gateway.wiring import Parts, running
-from gateway.workers import Workers, end_with_parent
+from gateway.workers import Workers, end_with_parent, hung_up
 
 _BACKLOG: Final = 4096
 _CLOSE_S: Final = 2
 """How long what was cut off may take to close."""
+
+_log = structlog.get_logger()
 
 
 def serve(config: Config, known: Secrets, path: Path | None, *, keyed: bool) -> None:
@@ -53,9 +60,9 @@ def serve(config: Config, known: Secrets, path: Path | None, *, keyed: bool) -> 
         listening.set_inheritable(True)
         _greet(config, listening.getsockname()[1], keyed=keyed)
         if config.server.workers > 1:
-            _serve_many(config, path, listening)
+            _serve_many(config, known, path, listening)
         else:
-            _run(App(lambda: tuned(config, known)), config, listening)
+            _run(Reloader(path, known, lambda: tuned(config, known)), config, listening)
 
 
 class _Server(uvicorn.Server):
@@ -64,9 +71,12 @@ class _Server(uvicorn.Server):
     uvicorn alone would close its socket at once, and a balancer would see refused connections.
     """
 
-    def __init__(self, settings: uvicorn.Config, application: App, drain_s: float) -> None:
+    def __init__(
+        self, settings: uvicorn.Config, application: App, drain_s: float, tick: Callable[[], None]
+    ) -> None:
         super().__init__(settings)
         self._application = application
+        self._tick = tick
         self._drain_s = drain_s
         self._closes_at = 0.0
 
@@ -83,6 +93,7 @@ class _Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Stop when the last open answer has ended; when the time for it has, cut off the rest."""
+        self._tick()
         gate = self._application.gate
         if gate is not None and gate.closing:
             if monotonic() >= self._closes_at:
@@ -131,26 +142,56 @@ def set_up_logging() -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[libraries], force=True)
 
 
-def _serve_many(config: Config, path: Path | None, listening: socket.socket) -> None:
+def _serve_many(
+    config: Config, known: Secrets, path: Path | None, listening: socket.socket
+) -> None:
+    def renewed(served: Config) -> Config | None:
+        try:
+            return anyio.run(reread, path, served, known).config
+        except Unfit as unfit:
+            _log.error("config.refused", cause="signal", errors=list(unfit.lines))
+            return None
+
     with TemporaryDirectory(prefix="lockgate-metrics-") as counted:
         hand_down(path, counted)
-        code = Workers(config.server.workers, _work, listening).run()
+        count = config.server.workers
+        code = Workers(count, _work, listening, given=config, renewed=renewed).run()
     raise typer.Exit(code)
 
 
-def _work(listening: socket.socket) -> None:
+def _work(listening: socket.socket, config: Config) -> None:
     """Be one of several worker processes."""
     end_with_parent()
     set_up_logging()
-    config = load(handed_down())
-    _run(App(lambda: tuned(config, secrets(), several=True)), config, listening)
+    known = secrets()
+    opened = partial(tuned, config, known, several=True)
+    _run(Reloader(handed_down(), known, opened, _tell_parent), config, listening)
 
 
-def _run(application: App, config: Config, listening: socket.socket) -> None:
+def _tell_parent() -> None:
+    """Have the parent know that there is another configuration, and tell the other workers."""
+    parent = parent_process()
+    if parent is not None and parent.pid is not None:
+        os.kill(parent.pid, signal.SIGHUP)
+
+
+def _run(reloader: Reloader, config: Config, listening: socket.socket) -> None:
+    application = App(reloader.opened, reloader)
+    reloader.show = application.show
     for told_to_stop in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it again at its end
         signal.signal(told_to_stop, lambda _signal, _frame: sys.exit(0))
-    server = _Server(_uvicorn(application), application, config.server.drain_s)
+    signal.signal(signal.SIGHUP, partial(_hang_up, reloader))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+    server = _Server(_uvicorn(application), application, config.server.drain_s, reloader.tick)
     server.run(sockets=[listening])
+
+
+def _hang_up(reloader: Reloader, _signal: int, _frame: FrameType | None) -> None:
+    """Reload; but where the terminal that it was started from is gone, stop."""
+    if not hung_up():
+        reloader.signal()
+    elif parent_process() is None:  # which tells its workers
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _uvicorn(application: App) -> uvicorn.Config:

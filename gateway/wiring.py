@@ -1,74 +1,63 @@
-"""The composition root: the only module that knows every part, and who owns what."""
+"""The composition root: the only module that knows every part, and who owns what.
+
+What a configuration makes is one value, ``Parts``, around what lasts as long as the process. A
+reload makes another and puts it in the place of the first; who began with the first keeps it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 
 import structlog
 from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
-from pydantic import SecretStr
 
 from gateway.attention.board import Board
-from gateway.attention.opening import asking_people, tool_quotas
-from gateway.bookkeeping import bookkeeping
+from gateway.attention.opening import tool_quotas
 from gateway.channels.retrying import RetryPolicy
-from gateway.config import Config, ModelConfig, ProviderConfig, Secrets
+from gateway.config import Config, Secrets
 from gateway.config.calibration import measured
 from gateway.config.sandbox import SandboxConfig
-from gateway.context.slimmer import Slimmer
 from gateway.forecast.forecaster import Forecaster
-from gateway.forecast.seen import Seen
-from gateway.keeping import Durable, keeping
+from gateway.keeping import Durable
+from gateway.lasting import Counts, Lasting, lasting
 from gateway.metering.meters.attention import AttentionCounts
-from gateway.metering.meters.context import ContextMeter
-from gateway.metering.meters.database import DatabaseCounters
-from gateway.metering.meters.forecast import ForecastMeter
 from gateway.metering.meters.local import LocalMeter
-from gateway.metering.meters.log import log_requests
-from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.rows import RecentRows
-from gateway.metering.meters.runs import RunsMeter
 from gateway.metering.spool import Spool
-from gateway.opening import Pacing, pacing, pacing_meter
+from gateway.pacing.pacer import Pacer
 from gateway.pipeline import Pipeline
 from gateway.planning.plan import Defaults, Planner
 from gateway.planning.slims import Slims
-from gateway.policy.accounts import account_of, elsewhere, served
 from gateway.policy.callers import caps_of, rules_of
-from gateway.policy.models import Catalogue, Model
-from gateway.policy.prices import Prices, prices_of
-from gateway.policy.targets import target_of
+from gateway.policy.keys import Door
+from gateway.policy.models import Catalogue
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.completion import Front
-from gateway.surfaces.gate import Gate
 from gateway.surfaces.spoken import DIALECTS
 from gateway.upstream import provider, providers
-from gateway.upstream.account import Account
-from gateway.upstream.http import HttpChannel, Patience
-from gateway.upstream.llama_cpp.host import Host
-from gateway.upstream.llama_cpp.opening import host_of, hosting, root_of
-from gateway.upstream.pool import Endpoint, PooledTransport
-from gateway.upstream.provider import Provider
-from gateway.upstream.simulated.settings import Simulation
-from gateway.upstream.simulated.transport import SimulatedTransport
-from gateway.upstream.transport import Transport
+from gateway.upstreams import UpstreamBuilder, Upstreams, revealed
 from router_service.engine import Engine
 from techniques import catalog
 from techniques.core.registry import Card, load
-from techniques.core.task import Sandbox, Uncalibrated
+from techniques.core.task import Calibration, Sandbox, Uncalibrated
 
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the application is made of."""
+    """What the application is made of, by one configuration.
 
+    ``house`` makes those of another.
+    """
+
+    house: House
+    config: Config
+    upstreams: Upstreams
     front: Front
     catalogue: Catalogue
     rows: RecentRows
@@ -93,47 +82,147 @@ async def running(
     """
     async with AsyncExitStack() as stack:
         registry = CollectorRegistry()
-        upstreams = await _upstreams(stack, config, provider.load(providers), registry)
-        prices = prices_of(config)
-        catalogue = Catalogue(_model(row, config, upstreams, prices) for row in config.models)
-        kept = await stack.enter_async_context(keeping(config, secrets, DatabaseCounters(registry)))
-        rows, pacing_counts = RecentRows(), pacing_meter(registry, config)
-        meter = PrometheusMeter(registry, catalogue.labels())
-        counts = AttentionCounts(registry, config.tool_quota.tools)
-        runs_counts = RunsMeter(registry, [(row.name, row.provider) for row in config.models])
-        seen = Seen(ForecastMeter(registry))
-        counted = (pacing_counts, runs_counts, counts, ContextMeter(registry), *seen.meters)
-        spool = Spool((meter, *counted, rows, log_requests, *kept.meters))
-        stack.callback(spool.drain)
-        paced = await stack.enter_async_context(
-            pacing(config, upstreams.accounts.values(), kept.durable, pacing_counts)
+        own = [name for name, row in config.providers.items() if row.llama_cpp is not None]
+        builder = UpstreamBuilder(provider.load(providers), LocalMeter(registry, own))
+        house = House(builder, builder.build(config), _summed if several else lambda: registry)
+        stack.push_async_callback(house.close)
+        counts = Counts(registry, config)
+        there = await stack.enter_async_context(
+            lasting(config, secrets, counts, lambda: house.upstreams)
         )
-        board = await stack.enter_async_context(
-            asking_people(config, secrets, counts, shared=paced.ledger, database=kept.database)
-        )
-        pipeline = await _pipeline(config, catalogue, load(catalog), paced)
-        runs = await stack.enter_async_context(bookkeeping(config, kept, board))
-        behind = Behind(kept.door, pipeline, (spool,), runs, DIALECTS) if runs else None
-        gate = behind.attend() if behind else Gate()
-        await stack.enter_async_context(hosting(upstreams.hosts, upstreams.accounts, paced.ledger))
-        server = config.server
+        parts = await house.open(there, config)
+        if house.behind is not None:
+            house.behind.attend(lambda: house.behind)
+        yield parts
+
+
+class House:
+    """Makes the parts of configurations, and knows those that are served."""
+
+    def __init__(
+        self,
+        builder: UpstreamBuilder,
+        upstreams: Upstreams,
+        collect: Callable[[], CollectorRegistry],
+    ) -> None:
+        self.upstreams = upstreams
+        self.behind: Behind | None = None
+        self._builder = builder
+        self._collect = collect
+        self._lasting: Lasting | None = None
+        self._sandbox: tuple[SandboxConfig, Sandbox | None] | None = None
+
+    @property
+    def lasting(self) -> Lasting:
+        """What lasts."""
+        assert self._lasting is not None, "opened before anything is served"
+        return self._lasting
+
+    async def open(self, there: Lasting, config: Config) -> Parts:
+        """Return the first parts, which are those that are served."""
+        self._lasting = there
+        parts = await self._parts(config, self.upstreams)
+        self.behind = parts.front.behind
+        return parts
+
+    async def prepare(self, config: Config) -> Parts:
+        """Return the parts that *config* makes around what lasts; nothing is changed by it.
+
+        Raises:
+            ValueError: A file that it names has gone wrong since it was looked at.
+            OSError: ... or is not there any more.
+        """
+        return await self._parts(config, self._builder.build(config, self.upstreams))
+
+    async def adopt(self, parts: Parts, show: Callable[[Parts], None]) -> None:
+        """Serve *parts* from now on, which *show* shows to who comes.
+
+        All that is decided is decided before anything waits.
+        """
+        before, self.upstreams = self.upstreams, parts.upstreams
+        restated = parts.upstreams.restate(before)
+        self.lasting.configure(parts.config)
+        self.behind = parts.front.behind
+        show(parts)
+        kept = set(map(id, parts.upstreams.pools()))
+        for pool in before.pools():
+            if id(pool) not in kept:
+                pool.retire()
+        await self.lasting.hosting.take(parts.upstreams.hosts, parts.upstreams.accounts)
+        await self.lasting.paced.restate(restated)
+
+    async def close(self) -> None:
+        """Close the connections to providers."""
+        for pool in (*self.upstreams.pools(), *self._builder.opened):
+            await pool.close()
+
+    async def _parts(self, config: Config, upstreams: Upstreams) -> Parts:
+        there = self.lasting
+        catalogue = Catalogue(upstreams.models())
+        durable = there.kept.durable_of(config)
+        pacer = there.paced.under(config, durable)
+        pipeline = await self._pipeline(config, catalogue, pacer)
+        door = there.kept.door
         front = Front(
-            kept.door, pipeline, (spool,), server.max_body, server.keepalive_s, behind, gate
+            door,
+            pipeline,
+            (there.spool,),
+            config.server.max_body,
+            config.server.keepalive_s,
+            behind=self._behind(door, pipeline),
+            gate=there.gate,
         )
-        yield Parts(
+        counts = there.counts
+        return Parts(
+            self,
+            config,
+            upstreams,
             front,
             catalogue,
-            rows,
-            spool,
-            counts,
-            _summed if several else lambda: registry,
-            _revealed(config.metrics.token),
-            secrets.admin_token,
-            seen.forecaster(pipeline.planner, paced.pacer),
-            kept.durable,
-            board,
-            paced.lost,
+            counts.rows,
+            there.spool,
+            counts.attention,
+            self._collect,
+            revealed(config.metrics.token),
+            there.secrets.admin_token,
+            counts.seen.forecaster(pipeline.planner, pacer),
+            durable,
+            there.board,
+            there.paced.lost,
         )
+
+    def _behind(self, door: Door, pipeline: Pipeline) -> Behind | None:
+        """Return what carries out runs that nobody waits for, None without a journal."""
+        there = self.lasting
+        if there.runs is None:
+            return None
+        return Behind(door, pipeline, (there.spool,), there.runs, DIALECTS, there.gate)
+
+    async def _pipeline(
+        self, config: Config, catalogue: Catalogue, pacer: Pacer | None
+    ) -> Pipeline:
+        upstream, there = config.upstream, self.lasting
+        cards = load(catalog)
+        return Pipeline(
+            _planner(config, catalogue, cards),
+            RetryPolicy(
+                upstream.retries,
+                upstream.backoff_s,
+                upstream.max_wait_s,
+                paced=config.pacing.mode == "on",
+            ),
+            sandbox=await self._sandboxed(config.reliability.sandbox),
+            calibration=_calibration(config),
+            pacer=pacer,
+            tools=tool_quotas(config, there.uses),
+            slims=Slims(there.slimmer.under(rules_of(config.context)), catalogue),
+        )
+
+    async def _sandboxed(self, stated: SandboxConfig) -> Sandbox | None:
+        """Return the sandbox that is *stated*; one that works is not tried again."""
+        if self._sandbox is None or self._sandbox[0] != stated or self._sandbox[1] is None:
+            self._sandbox = stated, await _sandbox(stated)
+        return self._sandbox[1]
 
 
 def _summed() -> CollectorRegistry:
@@ -142,96 +231,9 @@ def _summed() -> CollectorRegistry:
     return registry
 
 
-async def _transport(
-    stack: AsyncExitStack, row: ProviderConfig, codec: Provider, config: Config
-) -> Transport:
-    if row.simulated is not None:
-        return SimulatedTransport(Simulation(**row.simulated.model_dump()))
-    return _pooled(stack, row, codec, config)
-
-
-def _pooled(
-    stack: AsyncExitStack, row: ProviderConfig, codec: Provider, config: Config
-) -> PooledTransport:
-    key = _revealed(row.api_key)
-    transport = PooledTransport(
-        Endpoint(
-            base_url=row.base_url,
-            headers={**row.headers, **(codec.authorization(key) if key else {})},
-            connect_s=config.upstream.connect_s,
-            pool=config.upstream.pool,
-            allow_private=row.allow_private,
-        )
-    )
-    stack.push_async_callback(transport.close)
-    return transport
-
-
-@dataclass(frozen=True, slots=True)
-class _Upstreams:
-    """Codecs by dialect, and by an account's name what carries calls to it, and its own host."""
-
-    dialects: Mapping[str, Provider]
-    transports: Mapping[str, Transport]
-    accounts: Mapping[str, Account]
-    hosts: Mapping[str, Host]
-
-
-async def _upstreams(
-    stack: AsyncExitStack,
-    config: Config,
-    dialects: Mapping[str, Provider],
-    registry: CollectorRegistry,
-) -> _Upstreams:
-    rows, breaker = config.providers, config.upstream.breaker
-    transports = {
-        name: await _transport(stack, row, dialects[row.dialect], config)
-        for name, row in rows.items()
-    }
-    accounts = {
-        name: account_of(name, row, served(name, config.models), breaker)
-        for name, row in rows.items()
-    }
-    own = {name: row for name, row in rows.items() if row.llama_cpp is not None}
-    meter = LocalMeter(registry, own)
-    hosts = {
-        name: host_of(
-            name,
-            stated,
-            _pooled(stack, at_root, dialects[row.dialect], config),
-            meter,
-            alone=config.server.workers == 1,
-        )
-        for name, row in own.items()
-        if (stated := row.llama_cpp) is not None
-        for at_root in [row.model_copy(update={"base_url": root_of(row.base_url)})]
-    }
-    return _Upstreams(dialects, transports, accounts, hosts)
-
-
-def _model(row: ModelConfig, config: Config, upstreams: _Upstreams, prices: Prices) -> Model:
-    account = config.providers[row.provider]
-    priced = prices.by_name(row, account)
-    target = target_of(row, account, row.model or row.name)
-    patience = Patience(config.upstream.first_byte_s, config.upstream.idle_s)
-    return Model(
-        HttpChannel(
-            upstreams.transports[row.provider],
-            upstreams.dialects[account.dialect],
-            target,
-            patience,
-        ),
-        price=priced(row.model or row.name),
-        priced=priced,
-        fallbacks=row.fallbacks,
-        hedge_after_s=row.hedge_after_s,
-        called=partial(target_of, row, account),
-        simulated=account.simulated is not None,
-        account=upstreams.accounts[row.provider],
-        max_output=row.max_output,
-        host=upstreams.hosts.get(row.provider),
-        others=tuple(_model(other, config, upstreams, prices) for other in elsewhere(row)),
-    )
+def _calibration(config: Config) -> Calibration:
+    file = config.reliability.calibration
+    return measured(file) if file else Uncalibrated()
 
 
 async def _sandbox(stated: SandboxConfig) -> Sandbox | None:
@@ -254,9 +256,7 @@ async def _sandbox(stated: SandboxConfig) -> Sandbox | None:
     return sandbox
 
 
-async def _pipeline(
-    config: Config, catalogue: Catalogue, cards: Mapping[str, Card], paced: Pacing
-) -> Pipeline:
+def _planner(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) -> Planner:
     stated = config.reliability
     defaults = Defaults(
         technique=stated.default,
@@ -268,23 +268,5 @@ async def _pipeline(
         deadline_ms=stated.caps.deadline_ms,
         rescue=stated.on_error == "fallback_baseline",
     )
-    upstream = config.upstream
-    return Pipeline(
-        # the other types are read, without effect as yet: see ``Config.without_effect``
-        Planner(catalogue, cards, defaults, Engine("fixed")),
-        RetryPolicy(
-            upstream.retries,
-            upstream.backoff_s,
-            upstream.max_wait_s,
-            paced=config.pacing.mode == "on",
-        ),
-        sandbox=await _sandbox(stated.sandbox),
-        calibration=measured(stated.calibration) if stated.calibration else Uncalibrated(),
-        pacer=paced.pacer,
-        tools=tool_quotas(config, paced.ledger),
-        slims=Slims(Slimmer(rules_of(config.context)), catalogue),
-    )
-
-
-def _revealed(secret: SecretStr | None) -> str | None:
-    return None if secret is None else secret.get_secret_value()
+    # the other types are read, without effect as yet: see ``Config.without_effect``
+    return Planner(catalogue, cards, defaults, Engine("fixed"))

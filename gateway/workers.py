@@ -1,4 +1,4 @@
-"""Several processes that do the same: replaced when they die, told to stop together."""
+"""Several processes that do the same: replaced when they die, told things together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from types import FrameType
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import structlog
 from prometheus_client.multiprocess import mark_process_dead
@@ -20,6 +20,8 @@ from uvicorn.config import STARTUP_FAILURE
 
 _AGAIN_S: Final = 0.5
 """How long to wait before one that died is replaced."""
+
+GivenT = TypeVar("GivenT")
 
 _log = structlog.get_logger()
 
@@ -39,38 +41,56 @@ def _stop_after(sentinel: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-class Workers:
-    """As many processes as were asked for, each carrying out ``work(listening)``."""
+class Workers(Generic[GivenT]):
+    """As many processes as were asked for, each carrying out ``work(listening, given)``.
+
+    *renewed* gives what is given to those that are started after a reload, None: there is none.
+    """
 
     def __init__(
-        self, count: int, work: Callable[[socket.socket], None], listening: socket.socket
+        self,
+        count: int,
+        work: Callable[[socket.socket, GivenT], None],
+        listening: socket.socket,
+        *,
+        given: GivenT,
+        renewed: Callable[[GivenT], GivenT | None],
     ) -> None:
         self._count = count
         self._work = work
         self._listening = listening
+        self._given = given
+        self._renewed = renewed
         self._processes: list[SpawnProcess] = []
         self._told = 0
+        self._bell, self._ringer = multiprocessing.Pipe(duplex=False)
 
     def run(self) -> int:
-        """Keep them running until SIGTERM, SIGINT or SIGHUP; return the exit code.
+        """Keep them running until SIGTERM or SIGINT; return the exit code.
 
-        Each signal is passed on at once, as SIGTERM. The third one kills.
+        Each of these is passed on at once, as SIGTERM. The third one kills. SIGHUP is passed on
+        when what it asks for has been looked at and is fit.
         """
-        for told in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for told in (signal.SIGTERM, signal.SIGINT):
             signal.signal(told, self._tell)
+        signal.signal(signal.SIGHUP, self._ring)
         for _ in range(self._count):
             self._start()
         code = 0
         while self._processes:
-            wait([process.sentinel for process in self._processes])
+            ready = wait([self._bell, *(process.sentinel for process in self._processes)])
             code = max([code, *map(self._ended, self._dead())])
+            if self._bell in ready:
+                self._reload()
         return code
 
     def _start(self) -> None:
         process = multiprocessing.get_context("spawn").Process(
-            target=self._work, args=(self._listening,)
+            target=self._work, args=(self._listening, self._given)
         )
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})  # until it knows what to do
         process.start()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
         self._processes.append(process)
         if self._told:  # while it was being started
             process.terminate()
@@ -100,3 +120,37 @@ class Workers:
                 process.kill()
             else:
                 process.terminate()
+
+    def _ring(self, _sig: int, _frame: FrameType | None) -> None:
+        if hung_up():
+            self._tell(signal.SIGTERM, None)
+        elif not self._bell.poll():
+            self._ringer.send_bytes(b"!")
+
+    def _reload(self) -> None:
+        """Have all of them reload, if what they are to be given is fit."""
+        self._bell.recv_bytes()
+        given = self._renewed(self._given)
+        if given is None:
+            return
+        self._given = given
+        for process in self._processes:
+            if process.pid is not None and process.is_alive():
+                os.kill(process.pid, signal.SIGHUP)
+
+
+def hung_up() -> bool:
+    """Tell whether the terminal that this process was started from is gone."""
+    return _AT_TERMINAL and not _has_terminal()
+
+
+def _has_terminal() -> bool:
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
+_AT_TERMINAL: Final = _has_terminal() and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN
+"""Under ``nohup`` nobody minds that it goes."""

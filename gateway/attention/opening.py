@@ -31,14 +31,14 @@ def ledger_for(config: Config, shared: LedgerStore | None) -> LedgerStore:
     return MemoryLedger() if shared is None or config.store.redis is None else shared
 
 
-def tool_quotas(config: Config, shared: LedgerStore | None) -> ToolQuotas | None:
-    """Return the quotas that *config* states, None without any; for *shared* see ``ledger_for``."""
+def tool_quotas(config: Config, meter: Meter) -> ToolQuotas | None:
+    """Return the quotas that *config* states, None without any; *meter* counts on the ledger."""
     stated = config.tool_quota
     if not stated.tools:
         return None
     patience = config.pacing.patience
     return ToolQuotas(
-        Meter(ledger_for(config, shared)),
+        meter,
         stated.tools,
         stated.action,
         waits=Waits(patience.stream_s, patience.json_s),

@@ -274,7 +274,7 @@ def hand_down(path: Path | None, counted: str) -> None:
     *counted* is the directory where their metrics are summed up; prometheus-client reads its
     name from the environment.
     """
-    os.environ[_FILE] = "" if path is None else str(path.resolve())
+    os.environ[_FILE] = "" if path is None else str(path.absolute())
     os.environ[_COUNTED] = counted
 
 

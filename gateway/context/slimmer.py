@@ -24,6 +24,12 @@ class Slimmer:
         self.ways = Ways()
         self._habits: OrderedDict[tuple[str, str, str], Habit] = OrderedDict()
 
+    def under(self, default: Rules) -> Slimmer:
+        """Return what knows, and learns, the same, with other rules."""
+        other = Slimmer(default)
+        other.memory, other.ways, other._habits = self.memory, self.ways, self._habits
+        return other
+
     def habit(self, whose: str, model: str, use: str) -> Habit:
         """Return how *whose* calls of *model* under the technique *use* go of late."""
         habit = self._habits.setdefault((whose, model, use), Habit())

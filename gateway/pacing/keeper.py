@@ -31,19 +31,19 @@ _log = structlog.get_logger()
 class Keeper:
     """One for the process.
 
-    *accounts* are all it may meet; *seen* is told of each now and then, and *looked* when that was
-    tried.
+    *accounts* gives all it may meet; *seen* is told of each now and then, and *looked* when that
+    was tried.
     """
 
     def __init__(
         self,
         pacer: Pacer,
-        accounts: Iterable[Account],
+        accounts: Callable[[], Iterable[Account]],
         seen: Seen,
         looked: Callable[[], None] = lambda: None,
     ) -> None:
         self._pacer = pacer
-        self._accounts = tuple(accounts)
+        self._accounts = accounts
         self._seen = seen
         self._tried = looked
         self._looked = 0.0
@@ -75,7 +75,7 @@ class Keeper:
 
     async def look(self) -> None:
         """Learn the windows that other replicas know, and tell how all of them stand."""
-        for account in self._accounts:
+        for account in tuple(self._accounts()):
             account.forget_guesses(anyio.current_time())
             try:
                 state = await self._pacer.store.peek(account.pool)

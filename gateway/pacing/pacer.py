@@ -71,6 +71,12 @@ class Pacer:
         self.move_after_s = self._policy.move_after_s
         self.mover = Mover(self, self.move_after_s)
 
+    def under(self, policy: PacingPolicy) -> Pacer:
+        """Return one of another *policy* that shares what is known and under way."""
+        other = Pacer(self.store, self.predictor, policy, self._spent)
+        other._purses, other.live = self._purses, self.live
+        return other
+
     def surface_s(self, *, streamed: bool) -> float:
         """Return how long a call may be held, as far as its surface is concerned."""
         return self._policy.stream_s if streamed else self._policy.json_s

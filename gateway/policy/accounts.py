@@ -33,18 +33,28 @@ def account_of(
     """
     simulated = row.simulated
     vendor = simulated.vendor if simulated is not None and row.vendor == "auto" else row.vendor
-    declared = [*_windows(row.limits, "*", row.limits.minute_s)]
-    for model in models:
-        declared += _windows(model.limits, model.model or model.name, row.limits.minute_s)
     return Account(
         name,
         vendor_of(vendor, row.base_url, row.dialect),
-        declared,
+        stated_windows(row, models),
         minute_s=row.limits.minute_s,
-        single=len({model.model or model.name for model in models}) == 1
-        and not any(model.name.endswith("*") for model in models),
+        single=is_single(models),
         breaker=breaker,
     )
+
+
+def is_single(models: Sequence[ModelConfig]) -> bool:
+    """Tell whether *models* are one at their provider, whatever it is called here."""
+    several = any(model.name.endswith("*") for model in models)
+    return not several and len({model.model or model.name for model in models}) == 1
+
+
+def stated_windows(row: ProviderConfig, models: Sequence[ModelConfig]) -> list[WindowSpec]:
+    """Return the windows that are stated of the account *row*, and of its *models*."""
+    declared = [*_windows(row.limits, "*", row.limits.minute_s)]
+    for model in models:
+        declared += _windows(model.limits, model.model or model.name, row.limits.minute_s)
+    return declared
 
 
 def _windows(limits: LimitsConfig, model: str, minute_s: float) -> Iterator[WindowSpec]:

@@ -61,9 +61,11 @@ class KeyBook:
     ) -> None:
         self._ring = KeyRing(secret or "", configured)
         self._owners = owners
+        self._secret = secret or ""
         self._open = not len(self._ring)
+        self._had_some = False
         self._number = 0
-        self._hashes: dict[str, str] = {}
+        self._kept: dict[str, tuple[str, Caller]] = {}
         self._refused: dict[bytes, float] = {}
         self._allowance = _Allowance(_PER_SECOND)
         self._turn = anyio.Lock()  # what was read later must not be overwritten by what was before
@@ -97,6 +99,15 @@ class KeyBook:
         if name is None:
             return OPEN if self._open else None
         return self._ring.named(name)
+
+    def configure(self, configured: Iterable[tuple[str, Caller]]) -> None:
+        """Let in, beside those of the database, who is *configured* now, and none of before."""
+        ring = KeyRing(self._secret, configured)
+        self._open = not (len(ring) or self._had_some)
+        for hashed, caller in self._kept.values():
+            ring.put(hashed, caller)
+        self._ring = ring
+        self._refused.clear()
 
     async def refresh(self) -> None:
         """Take in what has changed.
@@ -160,9 +171,10 @@ class KeyBook:
     def _take(self, changed: Changed) -> None:
         budgets = [budget_of(record) for record in changed.budgets]
         for record in changed.keys:
-            self._open = False
-            if (old := self._hashes.pop(record.name, None)) is not None:
-                self._ring.remove(old)
+            self._open, self._had_some = False, True
+            if (old := self._kept.pop(record.name, None)) is not None:
+                self._ring.remove(old[0])
             if record.revoked_at is None:
-                self._ring.put(record.hash, recorded(record, budgets))
-                self._hashes[record.name] = record.hash
+                caller = recorded(record, budgets)
+                self._ring.put(record.hash, caller)
+                self._kept[record.name] = record.hash, caller

@@ -1,6 +1,6 @@
-"""How replicas tell each other at once that keys, teams or budgets have changed.
+"""How replicas tell each other at once that something has changed: keys, or the configuration.
 
-Only a hint: who misses one finds the change in the database a moment later.
+Only a hint: who misses one of keys finds the change in the database a moment later.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import anyio
 
 Wait: TypeAlias = Callable[[float], Awaitable[None]]
 """Returns when something has changed, or after so many seconds."""
+
+Hear: TypeAlias = Callable[[float], Awaitable[str | None]]
+"""Returns what was announced last, when something is or after so many seconds; None: not known."""
 
 
 class Changes(Protocol):
@@ -50,3 +53,32 @@ class LocalChanges:
             seen = self._told
 
         yield wait
+
+
+class Announcements(Protocol):
+    """Tells what there is now, in a word that is compared."""
+
+    async def announce(self, text: str) -> None:
+        """Tell everyone, this process too. Never fails: it is a hint."""
+        ...
+
+    def listen(self) -> AbstractAsyncContextManager[Hear]:
+        """Give what waits for what is announced next."""
+        ...
+
+
+class NoAnnouncements:
+    """There is nobody else."""
+
+    async def announce(self, text: str) -> None:
+        """Tell nobody."""
+
+    @asynccontextmanager
+    async def listen(self) -> AsyncGenerator[Hear, None]:
+        """Give what hears nothing."""
+
+        async def hear(seconds: float) -> str | None:
+            await anyio.sleep(seconds)
+            return None
+
+        yield hear

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -58,11 +58,10 @@ class Behind:
     dialects: Mapping[str, Dialect]
     gate: Gate = field(default_factory=Gate)
 
-    def attend(self) -> Gate:
-        """Begin to look after runs that nobody waits for; return the gate that they hold open."""
-        self.runs.floor.beside(self.sweep)
+    def attend(self, current: Callable[[], Behind | None]) -> None:
+        """Begin to look after runs that nobody waits for, by what is *current* at the moment."""
+        self.runs.floor.beside(partial(sweeping, self.gate, current))
         self.runs.floor.beside(self.rest)
-        return self.gate
 
     async def begin(
         self, caller: Caller, sent: Sent, run: str | None, pressed: Pressed | None = None
@@ -112,15 +111,16 @@ class Behind:
             if here.live.record.background and here.cast.listening <= 1:
                 here.live.halt(Stop("left", Unavailable("The gateway is stopping.")))
 
-    async def sweep(self) -> None:
-        """Go on with runs of the background whose replica is gone, until cancelled."""
-        waiting = 0
-        while not self.gate.closing:
-            await anyio.sleep(_SWEEP_S)
-            try:
-                waiting = await self._swept(_AT_ONCE + waiting)
-            except JournalLost as lost:
-                _log.warning("journal.lost", reason=str(lost))
+    async def sweep(self, waiting: int) -> int:
+        """Go on with runs of the background whose replica is gone.
+
+        *waiting* were found by the last who wait for somebody's word; return how many are now.
+        """
+        try:
+            return await self._swept(_AT_ONCE + waiting)
+        except JournalLost as lost:
+            _log.warning("journal.lost", reason=str(lost))
+            return waiting
 
     async def _swept(self, most: int) -> int:
         """Go on with runs; return how many were found that wait for somebody's word."""
@@ -186,3 +186,12 @@ class Behind:
             plan = visit.plan
             label = plan.model.name if plan is not None else ""
             visit.ledger.record(finished(visit, visit.dialect, label))
+
+
+async def sweeping(gate: Gate, current: Callable[[], Behind | None]) -> None:
+    """Sweep now and then by what is *current* at that moment, until the gateway stops."""
+    waiting = 0
+    while not gate.closing:
+        await anyio.sleep(_SWEEP_S)
+        if (behind := current()) is not None:
+            waiting = await behind.sweep(waiting)

@@ -6,7 +6,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, cast
+from typing import Final
 
 import anyio
 
@@ -16,18 +16,16 @@ from gateway.admission.need.charge import Charge, ChargeRule
 from gateway.admission.reading import Dimension
 from gateway.admission.recent import Recent
 from gateway.stores.ledger import WindowReading, WindowSpec, WindowState
+from gateway.upstream.beginnings import cold, own_turn, parts_of, rule_of
 from gateway.upstream.crowd import Crowd
 from gateway.upstream.zeros import Zeros
 
 WHOLE: Final = "*"
 """In a window's name: of all models of the account."""
 _MOST_MODELS: Final = 1024
-_COLD: Final = 0.1
 _PROBE: Final = ":probe:0"
 _TIGHT_S: Final = 2.0
 _GUESS_S: Final = 600.0
-_ROUNDED: Final = 10
-"""What is told of turns in whole seconds may be so small a part of a turn too late."""
 _DEDUCTED_AT_ONCE: Final = frozenset({"reserve_max", "reserve_larger"})
 _DEDUCTED_IN_TIME: Final = frozenset({"actual", "cached_free"})
 
@@ -61,7 +59,7 @@ class Account:
         self.asked: anyio.Event | None = None
         self.tight_until = 0.0
         self.recent = Recent()
-        self.rule: ChargeRule = _rule(vendor)
+        self.rule: ChargeRule = rule_of(vendor)
         """What the provider deducts for a call."""
         self.rule_after: ChargeRule = "actual" if self.rule == "unknown" else self.rule
         """What it has deducted once a call is done; of an unknown one its readings tell."""
@@ -69,6 +67,7 @@ class Account:
         """Whether all that a call may write is deducted, and so must fit."""
         self._bounded = self.rule in _DEDUCTED_IN_TIME
         self._windows: dict[str, WindowSpec] = {spec.name: spec for spec in declared}
+        self._declared, self._dropped = frozenset(self._windows), frozenset[str]()
         self._guessed: dict[str, float] = {}
         self._fresh: dict[str, float] = {}
         self._ends: dict[str, float] = {}
@@ -135,7 +134,7 @@ class Account:
             row._replace(
                 name=self._place(row.name),
                 period_ms=int(row.period_ms * pace),
-                reset_ms=_own_turn(row, int(row.period_ms * pace)),
+                reset_ms=own_turn(row, int(row.period_ms * pace)),
                 exact=exact,
                 bounded=bounded,
             )
@@ -164,7 +163,7 @@ class Account:
         """Return what ``cold`` would, and change nothing."""
         fresh = self._fresh
         now = map(self._of_now, self._windows.values())
-        return [_cold(spec, fresh.get(spec.name), needs.get(spec.name, 0)) for spec in now]
+        return [cold(spec, fresh.get(spec.name), needs.get(spec.name, 0)) for spec in now]
 
     def probe(self, model: str) -> str:
         """Return the window that one call alone is in which sees whether *model* is up again."""
@@ -195,7 +194,8 @@ class Account:
     def learn_of(self, windows: Iterable[WindowState]) -> None:
         """Remember the windows that the ledger has, whoever made them."""
         for state in windows:
-            if not (state.name in self._windows or state.provisional or is_probe(state.name)):
+            known = state.name in self._windows or state.name in self._dropped
+            if not (known or state.provisional or is_probe(state.name)):
                 period_s = float(state.name.rpartition(":")[2]) * self.minute_s / 60
                 period_ms = int(1000 * period_s)
                 self.add(WindowSpec(state.name, state.kind, state.cap, period_ms))
@@ -219,7 +219,36 @@ class Account:
         """Remember one window."""
         if spec.name not in self._windows:
             self._charged.clear()
+            self._dropped -= {spec.name}
         self._windows[spec.name] = spec
+
+    def restate(self, declared: Iterable[WindowSpec], *, minute_s: float) -> None:
+        """Take in what is stated of its limits now.
+
+        A window that is stated no more is forgotten, unless an answer tells of it.
+        """
+        specs = {spec.name: spec for spec in declared}
+        self._dropped = (self._dropped | self._declared) - specs.keys()
+        for name in self._dropped:
+            self._windows.pop(name, None)
+        self._windows |= specs
+        self._declared = frozenset(specs)
+        self._charged.clear()
+        self.minute_s = minute_s
+
+    def stated(self, there: Iterable[WindowState]) -> list[WindowSpec]:
+        """Return the stated windows of which *there* are some in the ledger."""
+        return [self._windows[it.name] for it in there if it.name in self._declared]
+
+    def breaks_after(self, failures: int) -> None:
+        """Take a model for down after so many *failures* in a row; 0: never."""
+        self.breaker = failures
+        for health in self._health.values():
+            health.limit = failures
+
+    def forget_health(self) -> None:
+        """Take all its models for up: it is reached otherwise than they were found to be down."""
+        self._health.clear()
 
     def knows(self, name: str) -> bool:
         """Return whether there is a window called *name*."""
@@ -237,7 +266,7 @@ class Account:
     def _charged_to(self, model: str) -> tuple[tuple[str, Dimension], ...]:
         found = tuple(
             (name, dimension)
-            for name, dimension, of in map(_parts, self._windows)
+            for name, dimension, of in map(parts_of, self._windows)
             if of in (model, WHOLE)
         )
         if len(self._charged) > _MOST_MODELS:
@@ -251,33 +280,6 @@ def is_probe(window: str) -> bool:
     return window.endswith(_PROBE)
 
 
-def _rule(vendor: Vendor) -> ChargeRule:
-    if vendor.charge == "actual" and vendor.cached_input_free:
-        return "cached_free"
-    return vendor.charge
-
-
 def unlimited() -> Account:
     """Return an account of whose limits nothing is known."""
     return Account("", VENDORS["generic"])
-
-
-def _parts(name: str) -> tuple[str, Dimension, str]:
-    model, dimension, _ = name.rsplit(":", 2)
-    return name, cast("Dimension", dimension), model
-
-
-def _own_turn(row: WindowReading, period_ms: int) -> int | None:
-    """Return when the window begins anew; what was told may be several of its turns."""
-    if row.kind != "fixed" or row.reset_ms is None or row.reset_ms <= period_ms:
-        return row.reset_ms
-    left_ms = row.reset_ms % period_ms
-    return left_ms if left_ms > period_ms / _ROUNDED else left_ms + period_ms
-
-
-def _cold(spec: WindowSpec, told: float | None, need: int) -> WindowSpec:
-    if told is not None and spec.kind != "gauge":
-        return replace(spec, level=min(told, max(need, told // 2)))
-    if spec.kind != "bucket":
-        return spec
-    return replace(spec, level=min(spec.cap, max(need, int(_COLD * spec.cap))))

@@ -70,6 +70,7 @@ class PooledTransport:
         )
         self._heads: dict[tuple[str, str, tuple[tuple[str, str], ...]], bytes] = {}
         self._idle: list[Connection] = []
+        self._keeps = True
         self._tidying: asyncio.TimerHandle | None = None
         self._slots = anyio.Semaphore(endpoint.pool) if endpoint.pool else None
         self._silence = SilenceWatch()
@@ -103,7 +104,12 @@ class PooledTransport:
         return answer
 
     async def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that nobody uses, and each that is used when its call has ended."""
+        self.retire()
+
+    def retire(self) -> None:
+        """Do as ``close`` does: calls under way go on, and may be followed by others."""
+        self._keeps = False
         if self._tidying is not None:
             self._tidying.cancel()
         for connection in self._idle:
@@ -201,7 +207,9 @@ class PooledTransport:
         self._free()
         connection = answer.connection
         connection.leave()
-        if connection.reusable:
+        if connection.reusable and not self._keeps:
+            connection.transport.close()
+        elif connection.reusable:
             connection.idle_since = monotonic()
             self._idle.append(connection)
             if self._tidying is None:

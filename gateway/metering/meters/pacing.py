@@ -29,12 +29,16 @@ class PacingMeter:
         models: Iterable[tuple[str, str]],
         shown: dict[tuple[str, str], str],
     ) -> None:
-        self._shown = shown
         self._declare_calls(registry)
         self._declare_needs(registry)
         self._declare_pools(registry)
         self._declare_store(registry)
-        for model, provider in models:  # a rate needs the zero before the first
+        self.expect(models, shown)
+
+    def expect(self, models: Iterable[tuple[str, str]], shown: dict[tuple[str, str], str]) -> None:
+        """Show *models*, and their windows as *shown*: a rate needs the zero before the first."""
+        self._shown = shown
+        for model, provider in models:
             for counter in (self._resumes, self._avoided):
                 counter.labels(model, provider)
             for expected in ("true", "false"):

@@ -95,10 +95,14 @@ class PrometheusMeter:
         self._child: Any = lru_cache(4096)(_child)
         self._sums: defaultdict[Counter | Gauge, float] = defaultdict(float)
         self._amounts: defaultdict[BatchHistogram, list[float]] = defaultdict(list)
+        self.expect((*models, ""))
+
+    def expect(self, models: Iterable[str]) -> None:
+        """Show *models* before they are asked for: a rate needs the zero before the first."""
         for dialect in ("openai_chat", "anthropic"):
             self._in_flight.labels(dialect)
-            for model in (*models, ""):
-                for outcome in OUTCOMES:  # a rate needs the zero before the first
+            for model in models:
+                for outcome in OUTCOMES:
                     self._requests.labels(dialect, model, "none", outcome)
 
     def _declare_requests(self, registry: CollectorRegistry) -> None:

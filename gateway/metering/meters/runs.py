@@ -43,7 +43,11 @@ class RunsMeter:
         )
         for cause in _CAUSES:
             self._resumes.labels(cause)
-        for model, provider in models:  # a rate needs the zero before the first
+        self.expect(models)
+
+    def expect(self, models: Iterable[tuple[str, str]]) -> None:
+        """Show *models*, each with its provider: a rate needs the zero before the first."""
+        for model, provider in models:
             self._suspensions.labels(model, provider)
             for by_model in (self._replayed, self._saved, self._ambiguous):
                 by_model.labels(model)

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 import anyio
+from anyio.abc import TaskGroup
 
 from gateway.config.llama_cpp import KvConfig, LlamaCppConfig
 from gateway.stores.ledger import StoreLost, WindowSpec
@@ -67,25 +68,45 @@ class Windows(Protocol):
         ...
 
 
+class Hosting:
+    """Looks after hosts in *group*: their slots bound the calls of their accounts."""
+
+    def __init__(self, ledger: Windows | None, group: TaskGroup) -> None:
+        self._ledger = ledger
+        self._group = group
+        self._hosts: dict[str, Host] = {}
+
+    async def take(self, hosts: Mapping[str, Host], accounts: Mapping[str, Account]) -> None:
+        """Look after those of *hosts* that are new, too."""
+        for name, host in hosts.items():
+            if name in self._hosts:
+                continue
+            if not accounts[name].knows(_AT_ONCE):  # what the operator stated holds
+                host.resized = partial(_bound, accounts[name], self._ledger)
+            self._hosts[name] = host
+            await host.look()
+            self._group.start_soon(host.serve)
+
+    async def close(self) -> None:
+        """Save the sessions."""
+        for host in self._hosts.values():
+            await host.close(_CLOSE_S)
+
+
 @asynccontextmanager
 async def hosting(
     hosts: Mapping[str, Host], accounts: Mapping[str, Account], ledger: Windows | None
-) -> AsyncGenerator[None, None]:
-    """Look after *hosts*: their slots bound the calls of their accounts; leaving saves sessions."""
-    for name, host in hosts.items():
-        if not accounts[name].knows(_AT_ONCE):  # what the operator stated holds
-            host.resized = partial(_bound, accounts[name], ledger)
-        await host.look()
+) -> AsyncGenerator[Hosting, None]:
+    """Look after *hosts*, and those that come; leaving saves sessions."""
     async with task_group() as group:
-        for host in hosts.values():
-            group.start_soon(host.serve)
+        those = Hosting(ledger, group)
+        await those.take(hosts, accounts)
         try:
-            yield
+            yield those
         finally:
             group.cancel_scope.cancel()
             with anyio.move_on_after(_CLOSE_S + 1, shield=True):
-                for host in hosts.values():
-                    await host.close(_CLOSE_S)
+                await those.close()
 
 
 async def _bound(account: Account, ledger: Windows | None, slots: int) -> None:

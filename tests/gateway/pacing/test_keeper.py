@@ -20,7 +20,9 @@ AT_ONCE = WindowSpec("*:concurrency:0", "gauge", 5)
 
 def keeper(paced: Paced, seen: list[tuple[str, PoolState]] | None = None) -> Keeper:
     looks = seen if seen is not None else []
-    return Keeper(paced.pacer, [paced.account], lambda name, state: looks.append((name, state)))
+    return Keeper(
+        paced.pacer, lambda: [paced.account], lambda name, state: looks.append((name, state))
+    )
 
 
 async def test_a_call_that_lasts_for_minutes_keeps_what_it_holds() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gateway.pacing.pacer import PacingPolicy
 from gateway.policy.budgets import Budget
 from gateway.policy.keys import Caller
 from gateway.stores.database.engine import DatabaseLost
@@ -100,6 +101,15 @@ async def test_a_caller_who_has_not_changed_is_looked_at_once(
     await ends(paced, CALLER, 2)
 
     assert looks == 1
+
+
+async def test_one_of_another_policy_shares_what_is_known_and_under_way() -> None:
+    paced = Paced()
+    other = paced.pacer.under(PacingPolicy("observe", move_after_s=9))
+
+    assert (other.observes, other.move_after_s) == (True, 9)
+    assert other.live is paced.pacer.live
+    assert other.purse(CALLER) is paced.pacer.purse(CALLER)
 
 
 def budgeted(cap: int) -> Caller:

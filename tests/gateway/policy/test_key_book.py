@@ -179,3 +179,40 @@ async def test_an_open_gateway_stays_open_while_the_database_is_lost(database_ur
         owners.lost = True
 
         assert await keys.caller(sent("anything")) is OPEN
+
+
+async def test_who_is_configured_may_change_and_who_is_in_the_database_stays(
+    database_url: str,
+) -> None:
+    async with book(database_url, (digest("s", "old"), Caller("file"))) as (keys, owners):
+        await owners.add_key(key())
+        await keys.refresh()
+        assert await refused(keys, "new")
+
+        keys.configure([(digest("s", "new"), Caller("file", rpm=7))])
+
+        assert (await keys.caller(sent("new"))).rpm == 7
+        assert (await keys.caller(sent("lg-app"))).name == "app"
+        assert await refused(keys, "old")
+        await owners.revoke_key("app")
+        await keys.refresh()
+        assert await refused(keys, "lg-app")
+
+
+async def test_without_configured_keys_it_is_open_only_where_there_never_was_one(
+    database_url: str,
+) -> None:
+    async with book(database_url, (digest("s", "file"), Caller("file"))) as (keys, owners):
+        assert not keys.is_open
+        keys.configure([])
+        assert keys.is_open
+        keys.configure([(digest("s", "file"), Caller("file"))])
+        assert not keys.is_open
+        await owners.add_key(key())
+        await owners.revoke_key("app")
+        await keys.refresh()
+
+        keys.configure([])
+
+        assert not keys.is_open
+        assert await refused(keys, "file")

@@ -7,9 +7,9 @@ import anyio
 import pytest
 from redis.asyncio import Redis
 
-from gateway.stores.changes import Changes, LocalChanges
-from gateway.stores.redis.changes import RedisChanges
-from tests.services.valkey import Valkey
+from gateway.stores.changes import Changes, LocalChanges, NoAnnouncements
+from gateway.stores.redis.changes import RedisAnnouncements, RedisChanges
+from tests.services.valkey import Valkey, valkey_cluster
 
 NOBODY_S = 20.0
 
@@ -79,3 +79,59 @@ async def test_without_redis_nobody_fails_and_the_time_passes() -> None:
         await wait(0.1)
 
         assert anyio.current_time() - began >= 0.1
+
+
+@asynccontextmanager
+async def announcing(port: int) -> AsyncGenerator[RedisAnnouncements, None]:
+    client = Redis(host="127.0.0.1", port=port, socket_timeout=5)
+    try:
+        yield RedisAnnouncements(client, f"test:{port}:config")
+    finally:
+        await client.aclose()
+
+
+async def test_where_there_is_nobody_nothing_is_heard() -> None:
+    there = NoAnnouncements()
+    async with there.listen() as hear:
+        await there.announce("a")
+        began = anyio.current_time()
+
+        assert await hear(7) is None
+        assert anyio.current_time() - began == 7
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_over_redis_it_is_heard_at_once_and_by_who_comes_later(valkey: Valkey) -> None:
+    with valkey.client() as client:
+        client.delete(f"test:{valkey.port}:config")
+    async with announcing(valkey.port) as one, announcing(valkey.port) as other:
+        async with other.listen() as hear:
+            assert await hear(0.05) is None
+            await one.announce("a")
+            assert await hear(NOBODY_S) == "a"
+            assert await hear(0.05) == "a"
+        await one.announce("b")
+        async with other.listen() as hear:
+            assert await hear(0.05) == "b"
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_of_a_cluster_any_node_tells_who_listens_at_another() -> None:
+    with valkey_cluster() as nodes:
+        first, last = Redis(port=nodes[0].port), Redis(port=nodes[-1].port)
+        async with RedisAnnouncements(last, "c").listen() as hear:
+            assert await hear(0.2) is None
+            await RedisAnnouncements(first, "c").announce("a")
+            heard = await hear(NOBODY_S)
+        assert await told(RedisChanges(first), RedisChanges(last)) < NOBODY_S / 2
+        await first.aclose()
+        await last.aclose()
+
+    assert heard == "a"
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_without_redis_nothing_is_heard_and_nobody_fails() -> None:
+    async with announcing(1) as there, there.listen() as hear:
+        await there.announce("a")
+        assert await hear(0.05) is None

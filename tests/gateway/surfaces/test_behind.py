@@ -13,7 +13,7 @@ from gateway.runs.terms import Ambiguous
 from gateway.runs.wanted import RunPolicy
 from gateway.stores.journal.memory import MemoryJournal
 from gateway.stores.journal.records import RunName, RunRecord, Sent, Standing, Stored
-from gateway.surfaces.behind import Behind
+from gateway.surfaces.behind import Behind, sweeping
 
 SENT = Sent("openai_chat", "{}", {})
 
@@ -39,10 +39,10 @@ async def swept(policy: Ambiguous) -> list[str]:
         await journal.put(Stored(record, standing, 0))
     book = RunBook(journal, RunPolicy(ambiguous=policy))
     nothing: Any = None
-    sweeping = Sweeping(OpenDoor(), nothing, (), book, {})
+    behind = Sweeping(OpenDoor(), nothing, (), book, {})
     with anyio.move_on_after(12):
-        await sweeping.sweep()
-    return sweeping.taken
+        await sweeping(behind.gate, lambda: behind)
+    return behind.taken
 
 
 async def test_a_run_that_somebody_is_asked_about_is_left_and_keeps_no_other_from_going_on() -> (

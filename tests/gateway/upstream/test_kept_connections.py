@@ -200,3 +200,18 @@ async def test_a_connection_with_nothing_to_read_is_quiet() -> None:
         peer.writers[0].write(b"x")
         deaf(0.005)
         assert not kept.connection.quiet
+
+
+async def test_a_transport_that_is_retired_keeps_nothing_and_lets_calls_end() -> None:
+    async with playing([WHOLE], [SSE, CHUNK, b"0\r\n\r\n"], [WHOLE]) as (transport, peer):
+        assert await whole(transport) == b"{}"
+        under_way = await transport.post(CALL, monotonic() + 5)
+
+        transport.retire()
+
+        assert await under_way.read() == b"data: x"
+        assert await under_way.read() == b""
+        under_way.close()
+        assert await whole(transport) == b"{}"
+        assert peer.connections == 2
+        assert not transport._idle

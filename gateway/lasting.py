@@ -1,0 +1,125 @@
+"""Opens what lasts as long as the process, whichever configuration it serves at the moment."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry
+
+from gateway.attention.board import Board
+from gateway.attention.opening import asking_people, ledger_for
+from gateway.attention.persons import persons_of
+from gateway.attention.quota import Meter
+from gateway.bookkeeping import bookkeeping
+from gateway.config import Config, Secrets
+from gateway.context.slimmer import Slimmer
+from gateway.forecast.seen import Seen
+from gateway.keeping import Kept, keeping
+from gateway.metering.meters.attention import AttentionCounts
+from gateway.metering.meters.context import ContextMeter
+from gateway.metering.meters.database import DatabaseCounters
+from gateway.metering.meters.forecast import ForecastMeter
+from gateway.metering.meters.log import log_requests
+from gateway.metering.meters.pacing import PacingMeter
+from gateway.metering.meters.prometheus import PrometheusMeter
+from gateway.metering.meters.reloads import ReloadMeter
+from gateway.metering.meters.rows import RecentRows
+from gateway.metering.meters.runs import RunsMeter
+from gateway.metering.spool import Reader, Spool
+from gateway.opening import Pacing, pacing, pacing_labels
+from gateway.runs.book import RunBook
+from gateway.surfaces.gate import Gate
+from gateway.upstream.account import Account
+from gateway.upstream.llama_cpp.opening import Hosting, hosting
+from gateway.upstreams import Upstreams
+
+
+class Counts:
+    """The meters, in metrics of *registry*."""
+
+    def __init__(self, registry: CollectorRegistry, config: Config) -> None:
+        self.requests = PrometheusMeter(registry, [model.name for model in config.models])
+        self.database = DatabaseCounters(registry)
+        self.pacing = PacingMeter(registry, *pacing_labels(config))
+        self.runs = RunsMeter(registry, _provided(config))
+        self.attention = AttentionCounts(registry, config.tool_quota.tools)
+        self.context = ContextMeter(registry)
+        self.seen = Seen(ForecastMeter(registry))
+        self.reloads = ReloadMeter(registry)
+        self.rows = RecentRows()
+
+    def expect(self, config: Config) -> None:
+        """Show the models of *config* from now on, beside those of before."""
+        self.requests.expect([model.name for model in config.models])
+        self.pacing.expect(*pacing_labels(config))
+        self.runs.expect(_provided(config))
+
+    def readers(self) -> tuple[Reader, ...]:
+        """Return all that read facts."""
+        own = (self.requests, self.pacing, self.runs, self.attention, self.context)
+        return (*own, *self.seen.meters, self.rows, log_requests)
+
+
+def _provided(config: Config) -> Iterable[tuple[str, str]]:
+    return [(row.name, row.provider) for row in config.models]
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """What every configuration of this process is served with.
+
+    ``runs`` None: none is written down. ``board`` None: nobody is asked. ``uses`` counts the uses
+    of tools, ``slimmer`` knows the conversations that were cut.
+    """
+
+    secrets: Secrets
+    counts: Counts
+    spool: Spool
+    kept: Kept
+    paced: Pacing
+    hosting: Hosting
+    uses: Meter
+    runs: RunBook | None = None
+    board: Board | None = None
+    slimmer: Slimmer = field(default_factory=Slimmer)
+    gate: Gate = field(default_factory=Gate)
+
+    def configure(self, config: Config) -> None:
+        """Take in what *config* says; nothing waits here, so that all of it holds at once."""
+        self.kept.configure(config)
+        self.counts.expect(config)
+        if self.board is not None:
+            self.board.persons = persons_of(config.attention, self.secrets.key_secret or "")
+
+
+@asynccontextmanager
+async def lasting(
+    config: Config, secrets: Secrets, counts: Counts, now: Callable[[], Upstreams]
+) -> AsyncGenerator[Lasting, None]:
+    """Open what *config* asks for; leaving closes it, last opened first.
+
+    *now* gives what carries calls to providers at the moment.
+    """
+
+    def accounts() -> Iterable[Account]:
+        return now().accounts.values()
+
+    first = now()
+    async with AsyncExitStack() as stack:
+        kept = await stack.enter_async_context(keeping(config, secrets, counts.database))
+        spool = Spool((*counts.readers(), *kept.meters))
+        stack.callback(spool.drain)
+        paced = await stack.enter_async_context(
+            pacing(config, accounts, kept.durable, counts.pacing)
+        )
+        board = await stack.enter_async_context(
+            asking_people(
+                config, secrets, counts.attention, shared=paced.ledger, database=kept.database
+            )
+        )
+        runs = await stack.enter_async_context(bookkeeping(config, kept, board))
+        hosts = await stack.enter_async_context(hosting(first.hosts, first.accounts, paced.ledger))
+        uses = Meter(ledger_for(config, paced.ledger))
+        yield Lasting(secrets, counts, spool, kept, paced, hosts, uses, runs, board)

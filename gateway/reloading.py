@@ -1,0 +1,270 @@
+"""Serves another configuration without a restart: reads it, judges it, puts it in place at once.
+
+A configuration that is not fit changes nothing. Who is told to reload tells the replicas that share
+its store; each of them reads its own file, and again for a while, for files take a moment to come.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+import anyio
+import anyio.to_thread
+import structlog
+
+from gateway.clock import loop_time, utc_now
+from gateway.config import Config, Secrets
+from gateway.config.lasting import differences, digest, kept
+from gateway.config.schema import unknown_names
+from gateway.fetching import fetched
+from gateway.keeping import announcing
+from gateway.loading import Unfit, judge, read
+from gateway.metering.meters.reloads import Outcome
+from gateway.preflight import remarks
+from gateway.stores.changes import Announcements, Hear, NoAnnouncements
+from gateway.surfaces.reload import Reload
+from gateway.wiring import Parts
+from techniques.core.groups import task_group
+
+Cause: TypeAlias = Literal["admin", "signal", "replica"]
+_LOOK_S: Final = 5.0
+_FOLLOW_S: Final = 120.0
+"""How long a replica that was told looks whether its own file has come."""
+_SHOWN: Final = 12
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """A configuration that can be served: it, and the settings that want a restart.
+
+    ``of`` is its digest, and that of what is fetched for it. ``notes`` tell what could not be.
+    """
+
+    config: Config
+    waiting: list[str]
+    of: tuple[str, str]
+    notes: tuple[str, ...] = ()
+
+
+async def reread(file: Path | None, served: Config, known: Secrets) -> Reread:
+    """Return what of the configuration in *file* can take the place of the one that is *served*.
+
+    Raises:
+        Unfit: It cannot be used.
+    """
+    stated = await anyio.to_thread.run_sync(read, file, known)
+    config, waiting = kept(stated, served)
+    if problems := list(unknown_names(config)):  # what waits for a restart may have named them
+        raise Unfit(problems)
+    await judge(stated, known)
+    if waiting:
+        await judge(config, known)
+    warning = await fetched(config.pricing.catalogue)
+    of = await anyio.to_thread.run_sync(_digests, config)
+    return Reread(config, waiting, of, (warning,) if warning else ())
+
+
+def _digests(config: Config) -> tuple[str, str]:
+    """Return by what *config* is known, with the files that it names, and what is fetched for it.
+
+    The latter changes by itself, and with the day on which prices are looked up.
+    """
+    pricing = config.pricing
+    named = (config.reliability.calibration, pricing.prices, *pricing.tables)
+    place = pricing.catalogue.place if pricing.catalogue else None
+    try:
+        beside = b"\0".join(file.read_bytes() for file in named if file is not None)
+        catalogue = place.read_bytes() if place is not None and place.exists() else b""
+    except OSError as error:
+        raise Unfit([str(error)]) from error
+    today = str(utc_now().date()).encode()
+    return digest(config, beside), hashlib.sha256(today + catalogue).hexdigest()
+
+
+@dataclass(slots=True)
+class _Now:
+    """What is served, since when, and how the last reload went."""
+
+    parts: Parts
+    of: tuple[str, str]
+    epoch: int = 1
+    loaded: float = field(default_factory=lambda: utc_now().timestamp())
+    waiting: list[str] = field(default_factory=list)
+    errors: tuple[str, ...] = ()
+    outcome: Outcome = "applied"
+
+    @property
+    def digest(self) -> str:
+        """By what it is known everywhere."""
+        return self.of[0]
+
+
+class Reloader:
+    """One for the process. *applied* is told when another configuration has been put in place."""
+
+    def __init__(
+        self,
+        file: Path | None,
+        known: Secrets,
+        opened: Callable[[], AbstractAsyncContextManager[Parts]],
+        applied: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._file = None if file is None else file.absolute()
+        self._known = known
+        self._opened = opened
+        self._applied = applied
+        self._signalled = False
+        self._woken = anyio.Event()
+        self._turn = anyio.Lock()  # one after the other: a reload waits while it is prepared
+        self._served: _Now | None = None
+        self._announced: Announcements = NoAnnouncements()
+        self.show: Callable[[Parts], None] = lambda _parts: None
+        """Shows parts to who comes; set by who serves them."""
+
+    @property
+    def _now(self) -> _Now:
+        assert self._served is not None, "nothing is reloaded before something is served"
+        return self._served
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[Parts, None]:
+        """Open the first parts; while they are open, reload when told to."""
+        async with self._opened() as parts:
+            self._served = _Now(parts, await anyio.to_thread.run_sync(_digests, parts.config))
+            self._shows()
+            async with (
+                announcing(parts.config) as self._announced,
+                self._announced.listen() as hear,
+                task_group() as group,
+            ):
+                group.start_soon(self._obey)
+                group.start_soon(self._follow, hear)
+                yield parts
+                group.cancel_scope.cancel()
+
+    def signal(self) -> None:
+        """Note that a signal asks for a reload; may be called at any moment, before all else."""
+        self._signalled = True
+
+    def tick(self) -> None:
+        """Begin what a signal asked for."""
+        if self._signalled:
+            self._signalled = False
+            self._woken.set()
+
+    def told(self) -> Reload:
+        """Return what is served, and how the last reload went."""
+        now = self._now
+        return Reload(now.outcome, now.epoch, now.digest, now.loaded, now.waiting, now.errors)
+
+    async def reload(self) -> Reload:
+        """Serve what the file says now, here and at the replicas."""
+        return await self._reload("admin")
+
+    async def _obey(self) -> None:
+        """Reload when a signal asks for it, until cancelled."""
+        while True:
+            await self._woken.wait()
+            self._woken = anyio.Event()
+            await self._guarded("signal")
+
+    async def _follow(self, hear: Hear) -> None:
+        """Reload when another replica has, until cancelled; where the file lags, when it comes."""
+        heard: str | None = None
+        until = 0.0
+        seen: tuple[int, ...] | None = None
+        while True:
+            before, heard = heard, await hear(_LOOK_S)
+            if heard is None or heard == self._now.digest:
+                continue
+            if heard != before:
+                until, seen = loop_time() + _FOLLOW_S, None
+            if loop_time() > until:
+                continue
+            stamp = await anyio.to_thread.run_sync(_stamp, self._file)
+            if stamp != seen:
+                seen = stamp
+                await self._guarded("replica")
+
+    async def _guarded(self, cause: Cause) -> None:
+        try:
+            await self._reload(cause)
+        except Exception:  # noqa: BLE001 - one of the boundaries: a service goes on
+            _log.exception("config.failed", cause=cause)
+
+    async def _reload(self, cause: Cause) -> Reload:
+        async with self._turn:
+            done = await self._replaced()
+            meter = self._now.parts.house.lasting.counts.reloads
+            if cause != "replica" or done.outcome != "unchanged":
+                meter.reloaded(done.outcome)
+                _tell(done, cause)
+        if done.outcome == "applied":
+            if cause != "replica":
+                await self._announced.announce(done.digest)
+            if cause != "signal":
+                self._applied()
+        return done
+
+    async def _replaced(self) -> Reload:
+        """Put what the file says in place of what is served, if it is fit and another."""
+        now = self._now
+        try:
+            read_now = await reread(self._file, now.parts.config, self._known)
+            now.outcome, now.errors, now.waiting = "unchanged", (), read_now.waiting
+            if (read_now.config, read_now.of) == (now.parts.config, now.of):
+                return self.told()
+            parts = await self._prepared(read_now.config)
+        except Unfit as unfit:
+            now.outcome, now.errors = "refused", unfit.lines
+            return self.told()
+        changed = tuple(differences(now.parts.config, parts.config))
+        epoch = now.epoch + 1
+        self._served = _Now(parts, read_now.of, epoch, waiting=read_now.waiting)
+        await parts.house.adopt(parts, self.show)
+        self._shows()
+        notes = tuple(remarks(parts.config, self._known))
+        return replace(self.told(), changed=changed, notes=(*read_now.notes, *notes))
+
+    async def _prepared(self, config: Config) -> Parts:
+        try:
+            return await self._now.parts.house.prepare(config)
+        except (OSError, ValueError) as error:
+            raise Unfit(str(error).splitlines()) from error
+
+    def _shows(self) -> None:
+        now = self._now
+        now.parts.house.lasting.counts.reloads.serves(now.epoch, now.digest, now.loaded)
+
+
+def _stamp(file: Path | None) -> tuple[int, ...]:
+    """Return by what it is seen that *file* is another, without reading it."""
+    if file is None:
+        return ()
+    try:
+        found = file.stat()
+    except OSError:
+        return ()
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _tell(done: Reload, cause: Cause) -> None:
+    """Write down how a reload went: paths, never what stands there."""
+    if done.outcome == "refused":
+        _log.error("config.refused", cause=cause, errors=list(done.errors))
+        return
+    _log.info(
+        f"config.{done.outcome}",
+        cause=cause,
+        epoch=done.epoch,
+        hash=done.digest[:_SHOWN],
+        changed=list(done.changed),
+        waiting=list(done.waiting),
+    )
