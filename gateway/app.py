@@ -24,6 +24,7 @@ from gateway.surfaces.ledger import LedgerEndpoint
 from gateway.surfaces.models import ModelsEndpoint
 from gateway.surfaces.reload import Reloads, reload_routes
 from gateway.surfaces.runs import run_routes
+from gateway.surfaces.ticks import ticks
 from gateway.surfaces.tools import ToolsEndpoint
 from gateway.surfaces.windows import WindowsEndpoint
 from gateway.wire.dialect import Dialect
@@ -127,6 +128,7 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
             *run_routes(parts.front.door, parts.front.behind),
             *admin.routes(register, parts.admin_token),
             *reload_routes(reloads, parts.admin_token),
+            Route("/admin/ticks", admin.for_admin(parts.admin_token, ticks)),
         ],
         exception_handlers={404: operations.unknown_path, 405: operations.unknown_path},
     )

@@ -31,6 +31,7 @@ from gateway.config import (
 )
 from gateway.config.database import NO_DATABASE
 from gateway.demo import QUESTIONS, DemoAnswer, Table, run
+from gateway.doctor.command import doctor
 from gateway.fetching import fetched
 from gateway.keeping import prepared
 from gateway.listing import listed, told
@@ -66,6 +67,7 @@ main = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 for name, commands in (*callers.COMMANDS.items(), ("approvals", approving.approvals)):
     main.add_typer(commands, name=name)
 main.command("forecast")(foretelling.forecast)
+main.command("doctor")(doctor)
 main.command("simulate")(simulating.simulate)
 main.add_typer(archiving.commands, name="runs")
 

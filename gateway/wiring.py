@@ -221,7 +221,10 @@ class House:
     async def _sandboxed(self, stated: SandboxConfig) -> Sandbox | None:
         """Return the sandbox that is *stated*; one that works is not tried again."""
         if self._sandbox is None or self._sandbox[0] != stated or self._sandbox[1] is None:
-            self._sandbox = stated, await _sandbox(stated)
+            sandbox, reason = await sandbox_of(stated)
+            if reason:
+                _log.warning("sandbox.unavailable", kind=stated.kind, reason=reason)
+            self._sandbox = stated, sandbox
         return self._sandbox[1]
 
 
@@ -236,24 +239,21 @@ def _calibration(config: Config) -> Calibration:
     return measured(file) if file else Uncalibrated()
 
 
-async def _sandbox(stated: SandboxConfig) -> Sandbox | None:
-    """Return the sandbox that was asked for, None if it cannot run anything here."""
+async def sandbox_of(stated: SandboxConfig) -> tuple[Sandbox | None, str]:
+    """Return the sandbox that was asked for, None if it cannot run anything here, and why not."""
     limits = Limits(stated.seconds, stated.memory)
     sandbox: Sandbox
     match stated.kind:
         case "off":
-            return None
+            return None, ""
         case "process":
             sandbox = ProcessSandbox(limits, at_once=stated.at_once, trusted=stated.trusted)
         case "docker":
             sandbox = DockerSandbox(limits, image=stated.image, at_once=stated.at_once)
     tried = await sandbox.run("")
     if tried.ended != "ok":
-        _log.warning(
-            "sandbox.unavailable", kind=stated.kind, reason=tried.err.strip() or tried.ended
-        )
-        return None
-    return sandbox
+        return None, tried.err.strip() or tried.ended
+    return sandbox, ""
 
 
 def _planner(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) -> Planner:

@@ -160,7 +160,8 @@ def _tree(path: Path, problems: list[str]) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
         read = yaml.load(text, _Strict)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+        told = " ".join(str(error).split())  # one fault, one line
+        raise ConfigError(f"{path}: {told}") from error
     if read is None:
         return {}
     if not isinstance(read, dict):

@@ -15,6 +15,8 @@ _LAST_RESORTS = {
     "gateway/pacing/keeper.py": 1,  # services of the process go on
     "gateway/pacing/recovery.py": 1,
     "gateway/attention/asking.py": 1,
+    "gateway/reloading.py": 1,
+    "gateway/doctor/examining.py": 1,  # a check that fails keeps no other from being told
     "gateway/upstream/llama_cpp/host.py": 1,
 }
 """How many ``except Exception`` each module may have; each logs the traceback."""

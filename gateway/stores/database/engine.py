@@ -126,11 +126,21 @@ async def holds_keys(url: str) -> bool:
     named = make_url(url)
     if named.get_backend_name() == "sqlite" and not await anyio.Path(named.database or "").exists():
         return False
+    async with connecting(url) as connection:
+        return await connection.run_sync(_holds_keys)
+
+
+@asynccontextmanager
+async def connecting(url: str) -> AsyncGenerator[AsyncConnection, None]:
+    """Connect to the database at *url* to read what is there; it is left as it is.
+
+    Raises:
+        DatabaseUnusable: It cannot be reached.
+    """
     engine = _engine(url, 1)
     try:
         async with engine.connect() as plain:
-            connection = await plain.execution_options(**{_BEGINS: "BEGIN"})
-            return await connection.run_sync(_holds_keys)
+            yield await plain.execution_options(**{_BEGINS: "BEGIN"})
     except (SQLAlchemyError, OSError) as error:
         raise _unusable(url, error) from error
     finally:

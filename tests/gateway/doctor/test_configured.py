@@ -1,0 +1,161 @@
+"""What is told of a configuration, the secrets beside it, and the machine."""
+
+from __future__ import annotations
+
+import resource
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import orjson
+import pytest
+
+from gateway.config import Secrets
+from gateway.doctor import configured, machine
+from gateway.doctor.case import Check
+from gateway.policy.keys import digest
+from techniques.core.json import Json
+from tests.gateway.doctor.scene import SIM, bad, case, looked
+
+REAL: Json = {"dialect": "openai_chat", "base_url": "https://a.example/v1", "api_key": "k"}
+UNPRICED: dict[str, Json] = {
+    "providers": {"p": REAL},
+    "models": [{"name": "m", "provider": "p"}],
+}
+KEY = {"name": "k", "hash": digest("s", "k")}
+
+
+@pytest.mark.parametrize(
+    ("known", "keys", "levels"),
+    [
+        (Secrets("k" * 32, "a" * 32), [], []),
+        (Secrets(None, "a" * 32), [], []),
+        (Secrets(None, "a" * 32), [KEY], ["warning"]),
+        (Secrets("k" * 32, None), [], ["warning"]),
+        (Secrets("short", "short"), [], ["warning", "warning"]),
+    ],
+)
+def test_secrets_that_are_missing_or_short_are_warned_of(
+    known: Secrets, keys: Json, levels: list[str]
+) -> None:
+    found = looked(configured.secrets, case(known, keys=keys))
+
+    assert [level for level, _ in bad(found)] == levels
+    assert all(it.fix for it in found if it.level == "warning")
+
+
+@pytest.mark.parametrize(
+    ("more", "levels"),
+    [
+        ({}, ["warning"]),
+        ({"keys": [{**KEY, "budget": {"usd": 1}}]}, ["error"]),
+        ({"teams": [{"name": "t", "budget": {"usd": 1}}]}, ["error"]),
+    ],
+)
+def test_a_model_without_a_price_is_worse_where_there_are_budgets(
+    more: dict[str, Json], levels: list[str]
+) -> None:
+    found = looked(configured.prices, case(**UNPRICED, **more))
+
+    assert [level for level, _ in bad(found)] == levels
+    assert found[-1].fix.startswith("models.m.price: ")
+
+
+def test_models_with_a_price_are_well() -> None:
+    assert bad(looked(configured.prices, case())) == []
+
+
+SHARED = {"redis": "redis://a:1"}
+POSTGRES = {"url": "postgresql://a/b"}
+
+
+@pytest.mark.parametrize(
+    ("sections", "said"),
+    [
+        ({}, None),
+        ({"database": {"url": "sqlite:///x.db"}}, None),
+        ({"database": POSTGRES, "store": SHARED, "server": {"workers": 2}}, None),
+        ({"server": {"workers": 2}}, "in memory only"),
+        ({"store": SHARED}, "in memory only"),
+        ({"database": POSTGRES, "journal": {"durability": "off"}}, "not written down"),
+        (
+            {"database": POSTGRES, "store": SHARED, "journal": {"durability": "memory"}},
+            "in memory only",
+        ),
+        ({"database": {"url": "sqlite:///x.db"}, "store": SHARED}, "a file of this machine"),
+    ],
+)
+def test_runs_that_would_be_lost_are_warned_of(sections: dict[str, Json], said: str | None) -> None:
+    found = bad(looked(configured.journal, case(**sections)))
+
+    assert [said in what for _, what in found if said] == ([True] if said else [])
+    assert len(found) == (said is not None)
+
+
+@pytest.mark.parametrize(("days", "levels"), [(10, []), (89, []), (91, ["warning"])])
+def test_what_was_measured_long_ago_is_warned_of(
+    tmp_path: Path, days: int, levels: list[str]
+) -> None:
+    file = tmp_path / "c.json"
+    made = f"{datetime.now(UTC) - timedelta(days=days):%Y-%m-%d}"
+    file.write_bytes(orjson.dumps({"made": made}))
+    found = looked(configured.calibration, case(reliability={"calibration": str(file)}))
+
+    assert [level for level, _ in bad(found)] == levels
+    assert f"{days} days old" in found[0].what
+    assert [it.level for it in looked(configured.calibration, case())] == ["skipped"]
+
+
+def test_what_is_remarkable_is_noted_and_what_is_kept_is_told() -> None:
+    router = case(router={"type": "semknn"}, traffic={"capture": "full"})
+    noted = looked(configured.configuration, router)
+    kept = looked(configured.capture, router)
+
+    assert bad(noted) == bad(kept) == []
+    assert any(it.what.startswith("router: read, but not in effect") for it in noted)
+    assert "nothing is captured" in kept[0].what
+
+
+@pytest.mark.parametrize(("limit", "levels"), [(256, ["warning"]), (4096, []), (-1, [])])
+def test_few_open_files_are_warned_of(
+    monkeypatch: pytest.MonkeyPatch, limit: int, levels: list[str]
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _what: (limit, 100_000))
+    found = looked(machine.files, case())
+
+    assert [level for level, _ in bad(found)] == levels
+    assert not levels or found[0].fix.startswith("ulimit -n 65536")
+
+
+def test_settings_of_the_kernel_that_are_in_the_way_are_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (("core/somaxconn", "128"), ("ipv4/ip_local_port_range", "32768 40000")):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(machine, "_NET", tmp_path)
+    found = looked(machine.kernel, case())
+    monkeypatch.setattr(machine, "_NET", tmp_path / "nowhere")
+
+    assert [it.level for it in found] == ["note", "note"]
+    assert looked(machine.kernel, case()) == []
+
+
+@pytest.mark.parametrize(("workers", "level"), [(1, "ok"), (200, "note")])
+def test_more_workers_than_processors_are_noted(workers: int, level: str) -> None:
+    assert [it.level for it in looked(machine.processors, case(server={"workers": workers}))] == [
+        level
+    ]
+
+
+def test_a_sandbox_that_runs_nothing_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    check: Check = machine.sandbox
+    ill = looked(check, case(reliability={"sandbox": "docker"}))
+    well = looked(check, case(reliability={"sandbox": {"kind": "process", "trusted": True}}))
+
+    assert [level for level, _ in bad(ill)] == ["warning"]
+    assert ill[0].fix.startswith("docker pull python:")
+    assert [it.level for it in well] == ["ok"]
+    assert looked(check, case(providers={"p": SIM})) == []
