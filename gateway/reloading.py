@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Final, Literal, TypeAlias
 
 import anyio
@@ -120,6 +121,7 @@ class Reloader:
         self._known = known
         self._opened = opened
         self._applied = applied
+        self._said = ""
         self._signalled = False
         self._woken = anyio.Event()
         self._turn = anyio.Lock()  # one after the other: a reload waits while it is prepared
@@ -176,17 +178,20 @@ class Reloader:
             await self._guarded("signal")
 
     async def _follow(self, hear: Hear) -> None:
-        """Reload when another replica has, until cancelled; where the file lags, when it comes."""
+        """Reload when another replica has, until cancelled; where the file lags, when it comes.
+
+        What is told by the same name may have other secrets, so it is looked at, once.
+        """
         heard: str | None = None
         until = 0.0
         seen: tuple[int, ...] | None = None
         while True:
             before, heard = heard, await hear(_LOOK_S)
-            if heard is None or heard == self._now.digest:
+            if heard is None or heard == self._said:
                 continue
             if heard != before:
                 until, seen = loop_time() + _FOLLOW_S, None
-            if loop_time() > until:
+            elif loop_time() > until or heard.startswith(self._now.digest):
                 continue
             stamp = await anyio.to_thread.run_sync(_stamp, self._file)
             if stamp != seen:
@@ -208,7 +213,8 @@ class Reloader:
                 _tell(done, cause)
         if done.outcome == "applied":
             if cause != "replica":
-                await self._announced.announce(done.digest)
+                self._said = f"{done.digest} {token_hex(4)}"
+                await self._announced.announce(self._said)
             if cause != "signal":
                 self._applied()
         return done

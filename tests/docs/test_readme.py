@@ -102,6 +102,7 @@ def test_every_command_in_the_table_exists() -> None:
     assert names == [
         ["serve"],
         ["check"],
+        ["doctor"],
         ["key", "new"],
         ["key", "create"],
         ["team", "create"],

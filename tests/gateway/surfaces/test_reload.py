@@ -254,3 +254,55 @@ async def test_several_that_are_told_at_once_reload_one_after_the_other(scene: S
             group.start_soon(reload)
 
     assert sorted(outcomes) == ["applied", *["unchanged"] * 4]
+
+
+async def test_a_secret_that_was_exchanged_in_its_file_holds(scene: Scene) -> None:
+    file = scene.file.parent / "token"
+    file.write_text("old")
+    await scene.reload(metrics={"token": "file:token"})
+    file.write_text("new")
+    done = await scene.reload(metrics={"token": "file:token"})
+
+    async def status(token: str) -> int:
+        return (await scene.gateway.ask("/metrics", {"authorization": f"Bearer {token}"})).status
+
+    assert done.json["changed"] == ["metrics.token"]
+    assert [await status("old"), await status("new")] == [401, 200]
+
+
+async def test_beside_a_database_keys_of_both_hold_and_are_listed(tmp_path: Path) -> None:
+    def row(name: str) -> dict[str, Json]:
+        return {"name": name, "hash": digest("s", f"text-{name}")}
+
+    database = {"url": f"sqlite:///{tmp_path}/x.db"}
+    new = {"name": "new", "provider": "sim"}
+    async with serving(tmp_path, database=database, keys=[row("a")]) as there:
+        made = await there.gateway.ask("/admin/keys", OPEN, {"name": "own"})
+        await there.reload(database=database, keys=[row("b")], models=[*MODELS, new])
+        listed = await there.gateway.ask("/admin/keys", OPEN)
+        statuses = [
+            (await there.gateway.ask("/v1/models", {"x-api-key": key})).status
+            for key in ("text-a", "text-b", made.json["key"])
+        ]
+        held = await there.gateway.ask("/admin/keys/own", OPEN, {"models": ["new"]}, "PATCH")
+
+    assert statuses == [401, 200, 200]
+    assert [key["name"] for key in listed.json["keys"]] == ["b", "own"]
+    assert held.json["models"] == ["new"]
+
+
+async def test_limits_on_tools_and_keys_that_come_by_a_reload_hold(scene: Scene) -> None:
+    tools = {"tools": {"web": {"calls": 1, "period": "1h"}}}
+    key = {"name": "a", "hash": digest("s", "text-a"), "rpm": 1}
+    await scene.reload(pacing={"mode": "off"}, tool_quota=tools, keys=[key])
+    sent = {"x-api-key": "text-a"}
+
+    acquired = [
+        (await scene.gateway.ask("/v1/tools/web/acquire", sent, {})).status for _ in range(2)
+    ]
+    called = [
+        (await scene.gateway.ask("/v1/chat/completions", sent, chat())).status for _ in range(2)
+    ]
+
+    assert acquired == [200, 429]
+    assert called == [200, 429]
