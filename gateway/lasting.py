@@ -49,12 +49,16 @@ class Counts:
         self.seen = Seen(ForecastMeter(registry))
         self.reloads = ReloadMeter(registry)
         self.rows = RecentRows()
+        self._shown = {*_provided(config), *pacing_labels(config)[0]}
 
     def expect(self, config: Config) -> None:
         """Show the models of *config* from now on, beside those of before."""
-        self.requests.expect([model.name for model in config.models])
-        self.pacing.expect(*pacing_labels(config))
-        self.runs.expect(_provided(config))
+        paced, names = pacing_labels(config)
+        new = {*_provided(config), *paced} - self._shown
+        self._shown |= new
+        self.requests.expect({model for model, _ in new})
+        self.pacing.expect(new.intersection(paced), names)
+        self.runs.expect(new.intersection(_provided(config)))
 
     def readers(self) -> tuple[Reader, ...]:
         """Return all that read facts."""

@@ -27,6 +27,7 @@ from gateway.keeping import announcing
 from gateway.loading import Unfit, judge, read
 from gateway.metering.meters.reloads import Outcome
 from gateway.preflight import remarks
+from gateway.pricelist import guesses
 from gateway.stores.changes import Announcements, Hear, NoAnnouncements
 from gateway.surfaces.reload import Reload
 from gateway.wiring import Parts
@@ -227,7 +228,7 @@ class Reloader:
             now.outcome, now.errors, now.waiting = "unchanged", (), read_now.waiting
             if (read_now.config, read_now.of) == (now.parts.config, now.of):
                 return self.told()
-            parts = await self._prepared(read_now.config)
+            parts, notes = await self._prepared(read_now.config)
         except Unfit as unfit:
             now.outcome, now.errors = "refused", unfit.lines
             return self.told()
@@ -236,12 +237,15 @@ class Reloader:
         self._served = _Now(parts, read_now.of, epoch, waiting=read_now.waiting)
         await parts.house.adopt(parts, self.show)
         self._shows()
-        notes = tuple(remarks(parts.config, self._known))
         return replace(self.told(), changed=changed, notes=(*read_now.notes, *notes))
 
-    async def _prepared(self, config: Config) -> Parts:
+    async def _prepared(self, config: Config) -> tuple[Parts, tuple[str, ...]]:
+        """Return what *config* makes, and what an operator should know of it."""
         try:
-            return await self._now.parts.house.prepare(config)
+            parts = await self._now.parts.house.prepare(config)
+            notes = await anyio.to_thread.run_sync(remarks, config, self._known)
+            notes += await anyio.to_thread.run_sync(guesses, config)
+            return parts, tuple(notes)
         except (OSError, ValueError) as error:
             raise Unfit(str(error).splitlines()) from error
 

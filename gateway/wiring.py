@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+import anyio.to_thread
 import structlog
 from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -158,7 +159,7 @@ class House:
 
     async def _parts(self, config: Config, upstreams: Upstreams) -> Parts:
         there = self.lasting
-        catalogue = Catalogue(upstreams.models())
+        catalogue = await anyio.to_thread.run_sync(lambda: Catalogue(upstreams.models()))
         durable = there.kept.durable_of(config)
         pacer = there.paced.under(config, durable)
         pipeline = await self._pipeline(config, catalogue, pacer)
