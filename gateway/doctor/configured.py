@@ -116,9 +116,15 @@ async def capture(case: Case) -> AsyncGenerator[Finding, None]:
         yield Finding("capture", "note", what)
     else:
         yield Finding("capture", "ok", "traffic is not captured")
-    if case.config.journal.durability != "off":
-        what = "the journal keeps requests and answers of runs until their retention is over"
-        yield Finding("capture", "note", what, fix="lockgate runs erase KEY forgets those of a key")
+    stated = case.config.journal
+    if stated.durability == "off":
+        return
+    what = "the journal keeps requests and answers of runs until their retention is over"
+    if stated.keys:
+        yield Finding("capture", "ok", f"{what}, encrypted")
+    else:
+        fix = "journal.encryption: ${NAME}, of a key by `openssl rand -hex 32`"
+        yield Finding("capture", "note", f"{what}, as they are", fix=fix)
 
 
 async def calibration(case: Case) -> AsyncGenerator[Finding, None]:

@@ -113,6 +113,10 @@ def test_what_is_remarkable_is_noted_and_what_is_kept_is_told() -> None:
     assert bad(noted) == bad(kept) == []
     assert any(it.what.startswith("router: read, but not in effect") for it in noted)
     assert "nothing is captured" in kept[0].what
+    assert kept[1].fix.startswith("journal.encryption: ")
+    sealed = looked(configured.capture, case(journal={"encryption": "0f" * 32}))
+    assert [it.level for it in sealed] == ["ok", "ok"]
+    assert looked(configured.capture, case(journal={"durability": "off"}))[1:] == []
 
 
 @pytest.mark.parametrize(("limit", "levels"), [(256, ["warning"]), (4096, []), (-1, [])])

@@ -110,6 +110,9 @@ async def test_keys_come_and_go(scene: Scene) -> None:
     assert [await status("a"), await status("b")] == [200, 401]
     await scene.reload(keys=[key("b")])
     assert [await status("a"), await status("b")] == [401, 200]
+    door = scene.reloader._now.parts.house.lasting.kept.door
+    assert door.named("b") is not None
+    assert door.named("a") is None
 
 
 @pytest.mark.parametrize(
