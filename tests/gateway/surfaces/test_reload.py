@@ -309,3 +309,31 @@ async def test_limits_on_tools_and_keys_that_come_by_a_reload_hold(scene: Scene)
 
     assert acquired == [200, 429]
     assert called == [200, 429]
+
+
+async def test_prices_that_were_changed_in_their_file_hold(scene: Scene) -> None:
+    real = {"oa": {"dialect": "openai_chat", "base_url": "https://api.openai.com/v1"}}
+    sections: dict[str, Json] = {
+        "providers": real,
+        "models": [{"name": "m", "provider": "oa"}],
+        "pricing": {"prices": str(scene.file.parent / "prices.json")},
+    }
+
+    async def priced(rate: int) -> tuple[str, int | None]:
+        rows = [{"provider": "openai", "model": "m", "input": rate, "output": rate}]
+        (scene.file.parent / "prices.json").write_bytes(orjson.dumps(rows))
+        done = await scene.reload(**sections)
+        price = scene.reloader._now.parts.catalogue.find("m").price
+        return done.json["outcome"], None if price is None else price.input
+
+    assert await priced(2) == ("applied", 2_000_000)
+    assert await priced(3) == ("applied", 3_000_000)
+    assert await priced(3) == ("unchanged", 3_000_000)
+
+
+async def test_a_price_list_that_has_gone_wrong_changes_nothing(scene: Scene) -> None:
+    (scene.file.parent / "prices.json").write_text('{"rows": 7}')
+    done = await scene.reload(pricing={"prices": str(scene.file.parent / "prices.json")})
+
+    assert done.status == 422
+    assert done.json["errors"][0].startswith("pricing.prices")
