@@ -83,7 +83,7 @@ class Turn:
         if self.patience.on_limit != "hold" or first.wait_ms > 1000 * left_s:
             return first
         holds, name = self.ledger.holds, f"tool:{call.tool}:{call.id}"
-        holds.hold(name, first.wait_ms, 0, "tool")
+        holds.hold(name, first.wait_ms, 0, "tool", of=(call.tool, ""))
         try:
             taken = await self.quotas.acquire(
                 self.caller, call.tool, patience_s=left_s, call_id=call.id

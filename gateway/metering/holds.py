@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
@@ -12,12 +12,16 @@ class Holding(NamedTuple):
 
     ``eta_ms`` is when it can probably go, None: when others have ended. ``position`` is how many
     are before it, ``reason`` the kind of window it waits for, ``since`` a time of ``perf_counter``.
+    ``of`` is the model that is called, or the tool, ``account`` whose window it is, where it is one
+    of an account.
     """
 
     eta_ms: int | None
     position: int
     reason: str
     since: float
+    of: str = ""
+    account: str = ""
 
 
 class Holds:
@@ -35,13 +39,25 @@ class Holds:
         self._ended_s = 0.0
         self._since = 0.0
 
-    def hold(self, lease: str, eta_ms: int | None, position: int, reason: str) -> None:
-        """Note that *lease* waits, or waits on with another prospect."""
+    def hold(
+        self,
+        lease: str,
+        eta_ms: int | None,
+        position: int,
+        reason: str,
+        *,
+        of: tuple[str, str] = ("", ""),
+    ) -> None:
+        """Note that *lease* waits, or waits on with another prospect.
+
+        *of* are the model or the tool that is called, and the account.
+        """
         now = perf_counter()
         known = self._open.get(lease)
         if known is None and not self._open:
             self._since = now
-        self._open[lease] = Holding(eta_ms, position, reason, known.since if known else now)
+        since = known.since if known else now
+        self._open[lease] = Holding(eta_ms, position, reason, since, *of)
         self.reason = reason
         if known is None and self.watch is not None:
             self.watch()
@@ -60,6 +76,11 @@ class Holds:
     def longest(self) -> Holding | None:
         """The sub-call that has waited longest, None if none waits."""
         return next(iter(self._open.values()), None)
+
+    @property
+    def waiting(self) -> Sequence[Holding]:
+        """What waits now, what has waited longest first."""
+        return tuple(self._open.values())
 
     def paused_ms(self) -> int:
         """Return the milliseconds in which at least one sub-call waited."""

@@ -169,9 +169,12 @@ class Run:
     async def _let_through(self, asking: Asking, *, moves: bool) -> Asking:
         """Return *asking* as it was let through; what it holds may be less than it needs."""
         wave, (own, theirs) = await self._asker.ask_with_others(asking)
-        while isinstance(own, Waiting) and is_money(own.binding):
-            await self._hold_on(asking, own, asking.lease)
-            own, _ = await self._asker.ask([asking])
+        try:
+            while isinstance(own, Waiting) and is_money(own.binding):
+                await self._hold_on(asking, own, asking.lease)
+                own, _ = await self._asker.ask([asking])
+        finally:
+            self._ledger.holds.release(asking.lease)
         errors.must_be_granted(own, self._purse.renews_s)
         self._asker.taken = True
         if isinstance(theirs, Waiting):
@@ -244,7 +247,8 @@ class Run:
         if isinstance(found, GiveBack):
             raise errors.given_back(asking, answer, found)
         reason = dimension_of(answer.binding)
-        self._ledger.holds.hold(asking.lease, answer.eta_ms, answer.position, reason)
+        of = asking.label, "" if reason == "usd" else asking.account.name
+        self._ledger.holds.hold(asking.lease, answer.eta_ms, answer.position, reason, of=of)
         look_s = _LOOK_AT_MONEY_S if reason == "usd" else _LOOK_S
         wait_s = min(look_s if eta_s is None else eta_s, look_s, found.longest_s)
         await self._pacer.store.wait(asking.account.pool, line, wait_s)
