@@ -9,7 +9,14 @@ from operator import itemgetter
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from gateway.stores.journal.records import JournalLost as JournalLost
-from gateway.stores.journal.records import RunName, RunRecord, Standing, StepRecord, Stored
+from gateway.stores.journal.records import (
+    RunName,
+    RunRecord,
+    RunState,
+    Standing,
+    StepRecord,
+    Stored,
+)
 
 Matching: TypeAlias = Literal["name", "waiting", "any"]
 """Whether a run of the same body is looked for where there is none of the name: one that waits to
@@ -94,8 +101,9 @@ _first: Final = itemgetter(0)
 class Sought:
     """Which runs are looked for: of the key *owner* (None: of all), and of a *session*.
 
-    With ``grouped``, only those that belong to some session. At most ``limit``, the latest first,
-    and only those that come ``after`` a run that was listed.
+    With ``grouped``, only those that belong to some session; with ``states``, only those that were
+    written down to stand so. At most ``limit``, the latest first, and only those that come
+    ``after`` a run that was listed.
     """
 
     owner: str | None
@@ -103,12 +111,22 @@ class Sought:
     grouped: bool = False
     limit: int = 100
     after: Place | None = None
+    states: tuple[RunState, ...] = ()
 
     def page(self, found: Iterable[_RecordedT]) -> list[_RecordedT]:
         """Return those of *found* that are asked for by their place, in order."""
         placed = sorted(((place_of(one.record), one) for one in found), key=_first, reverse=True)
         rest = (one for place, one in placed if self.after is None or place < self.after)
         return list(islice(rest, self.limit))
+
+    def fits(self, record: RunRecord, standing: Standing) -> bool:
+        """Return whether the run is one of those that are looked for."""
+        return (
+            self.owner in (None, record.name.owner)
+            and self.session in (None, record.session)
+            and (record.session is not None or not self.grouped)
+            and (not self.states or standing.state in self.states)
+        )
 
 
 class Journal(Protocol):

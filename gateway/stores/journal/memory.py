@@ -109,13 +109,8 @@ class MemoryJournal:
 
     async def listed(self, sought: Sought) -> Sequence[Stored]:
         """Return the runs that are sought."""
-        found = [
-            kept
-            for name, kept in self._runs.items()
-            if sought.owner in (None, name.owner)
-            and sought.session in (None, kept.record.session)
-            and (kept.record.session is not None or not sought.grouped)
-        ]
+        every = self._runs.values()
+        found = [kept for kept in every if sought.fits(kept.record, kept.standing)]
         return [self._stored(kept) for kept in sought.page(found)]
 
     async def put(self, brought: Stored, *, replaces: bool = False) -> Stored | None:

@@ -123,10 +123,7 @@ class RedisJournal:
         found: list[Stored] = []
         for name in await self._names.of(sought.owner):
             stored = await self.find(name)
-            if stored is None:
-                continue
-            session = stored.record.session
-            if sought.session in (None, session) and (session is not None or not sought.grouped):
+            if stored is not None and sought.fits(stored.record, stored.standing):
                 found.append(stored)
         return sought.page(found)
 

@@ -207,11 +207,12 @@ def listed(sought: Sought, now: int) -> Operation[Sequence[Stored]]:
             ("owner = ?", sought.owner is not None),
             ("session = ?", sought.session is not None),
             ("session IS NOT NULL", sought.grouped),
+            (f"state IN ({', '.join('?' * len(sought.states))})", bool(sought.states)),
             (f"{_PLACE} < (?, ?, ?)", sought.after is not None),
         )
         if is_asked
     ]
-    said = (sought.owner, sought.session, *(sought.after or ()))
+    said = (sought.owner, sought.session, *sought.states, *(sought.after or ()))
     given = tuple(one for one in said if one is not None)
     order = f" ORDER BY created_ms DESC, owner{PLAIN} DESC, run{PLAIN} DESC LIMIT ?"
     which = (" AND ".join(terms) or "1 = 1") + order

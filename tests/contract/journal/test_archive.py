@@ -19,7 +19,7 @@ from gateway.stores.journal.journal import (
     place_of,
 )
 from gateway.stores.journal.names import text
-from gateway.stores.journal.records import RunName, RunRecord, Standing, Stored
+from gateway.stores.journal.records import RunName, RunRecord, RunState, Standing, Stored
 from gateway.stores.journal.redis import RedisJournal
 from tests.contract.journal.desk import LEASE_MS, Clock, claim, claimed, run, step
 from tests.services.valkey import Valkey
@@ -87,6 +87,25 @@ async def test_a_page_may_begin_after_a_run_that_is_gone(journal: Journal) -> No
     found = await journal.listed(Sought("key", "s", after=after))
     assert [one.record.name.run for one in found] == ["b", "a"]
     assert await journal.listed(Sought("key", after=Place(1_000_000, "key", "a"))) == []
+
+
+async def test_runs_are_listed_by_how_they_stand(journal: Journal) -> None:
+    states: dict[str, RunState] = {"a": "suspended", "b": "completed", "d": "suspended"}
+    for place, name in enumerate("abcd"):
+        record = replace(run(name, session=None if name == "d" else "s"), created_ms=place)
+        hold = (await claimed(journal, record)).hold
+        if state := states.get(name):
+            await journal.write(Write(hold, (DONE,), Standing(state), ends=True))
+
+    async def names(*states: RunState, session: str | None = None) -> str:
+        found = await journal.listed(Sought("key", session, states=states))
+        return "".join(one.record.name.run for one in found)
+
+    assert await names("suspended") == "da"
+    assert await names("executing", "suspended") == "dca"
+    assert await names("executing", "suspended", session="s") == "ca"
+    assert await names("failed") == ""
+    assert await names() == "dcba"
 
 
 async def test_a_run_that_is_put_in_is_found_as_it_was_and_can_be_claimed(
