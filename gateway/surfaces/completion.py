@@ -55,7 +55,7 @@ class _GoesOn(Exception):
 class Front:
     """What the surfaces share: who may in, how large a body may be, where facts go.
 
-    ``behind`` None: no run is written down.
+    ``behind`` None: no run is written down. ``visits`` are the requests that are being served.
     """
 
     door: Door
@@ -65,6 +65,7 @@ class Front:
     keepalive_s: float
     behind: Behind | None = None
     gate: Gate = field(default_factory=Gate)
+    visits: dict[str, Visit] = field(default_factory=dict)
 
 
 class CompletionEndpoint:
@@ -86,9 +87,11 @@ class CompletionEndpoint:
             visit.error = error
             await self._end(visit, send)
             return
+        self._front.visits[visit.request_id] = visit
         try:
             await self._let_in(visit, receive, send)
         finally:
+            del self._front.visits[visit.request_id]
             visit.exchange = None  # each knows the other: only the collector would free them
             self._front.gate.leave()
 

@@ -1,0 +1,128 @@
+"""What is told of requests and runs that are under way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gateway.stores.journal.records import RunName
+from gateway.surfaces.overview.calls import under_way
+from tests.gateway.metering.facts import row
+from tests.gateway.surfaces.overview.scene import NOW_MS, book, stored, visit
+
+
+async def test_a_plain_call_is_told_with_its_steps_and_what_they_cost_so_far() -> None:
+    one = visit("r1")
+    one.ledger.record(row(cost=2 * 10**9, outcome="server"))
+    one.ledger.record(row(cost=10**9))
+
+    (told,) = under_way([one], None, [], NOW_MS)
+
+    assert (told["id"], told["state"], told["here"]) == ("r1", "executing", True)
+    assert (told["technique"], told["model"]) == ("none", "fast")
+    assert (told["key"], told["session"]) == ("app", "s")
+    assert told["steps"] == {"states": ["failed", "completed", "dispatched"], "earlier": 0}
+    assert (told["cost_usd"], told["cost_known"], told["calls"]) == ("0.003", True, 2)
+
+
+async def test_a_cost_that_is_not_known_is_said_to_be() -> None:
+    one = visit("r1")
+    one.ledger.record(row(cost=None))
+    one.ledger.record(row(cost=10**9))
+
+    (told,) = under_way([one], None, [], NOW_MS)
+
+    assert (told["cost_usd"], told["cost_known"]) == ("0.001", False)
+
+
+async def test_what_waits_is_held_and_told_why_where_and_until_when() -> None:
+    one = visit("r1")
+    one.ledger.holds.hold("l1", 7_000, 3, "tokens", of=("fast", "oa"))
+    one.ledger.holds.hold("l2", None, 0, "tool", of=("search", ""))
+
+    (told,) = under_way([one], None, [], NOW_MS)
+    first, second = told["waits"]
+
+    assert told["state"] == "held"
+    assert (first["of"], first["account"], first["reason"]) == ("fast", "oa", "tokens")
+    assert (first["position"], first["eta_ms"]) == (3, 7_000)
+    assert first["waited_ms"] >= 0
+    assert (second["of"], second["account"], second["eta_ms"]) == ("search", None, None)
+
+    for lease in ("l1", "l2"):
+        one.ledger.holds.release(lease)
+    (told,) = under_way([one], None, [], NOW_MS)
+    assert told["state"] == "executing"
+    assert "waits" not in told
+
+
+async def test_a_run_that_is_carried_out_here_is_told_once_as_it_is_in_memory() -> None:
+    here = stored("run-1", "completed", "dispatched")
+    kept = book(here)
+    as_written = replace(here, steps=here.steps[:1])
+    listeners = [visit("r1", run="run-1"), visit("r2", run="run-1")]
+    listeners[0].ledger.holds.hold("l", 500, 0, "requests", of=("fast", "oa"))
+
+    (told,) = under_way(listeners, kept, [as_written], NOW_MS)
+
+    assert (told["id"], told["state"], told["here"]) == ("run-1", "held", True)
+    assert told["technique"] == "self_consistency"
+    assert told["steps"]["states"] == ["completed", "dispatched"]
+    assert told["age_ms"] == 5_000
+
+
+async def test_a_run_that_nobody_waits_for_is_told_with_what_it_waits_for() -> None:
+    kept = book(stored("run-1", "planned"))
+    live = kept.floor.here[RunName("app", "run-1")].live
+    live.ledger.holds.hold("l", 900, 1, "requests", of=("fast", "oa"))
+
+    (told,) = under_way([], kept, [], NOW_MS)
+
+    assert (told["state"], told["waits"][0]["eta_ms"]) == ("held", 900)
+
+
+async def test_two_keys_may_have_runs_of_one_name() -> None:
+    kept = book(stored("run-1", owner="app"), stored("run-1", owner="other"))
+
+    told = under_way([visit("r1", "app", "run-1")], kept, [], NOW_MS)
+
+    assert sorted(one["key"] for one in told) == ["app", "other"]
+
+
+async def test_runs_that_are_not_carried_out_here_are_told_as_the_journal_has_them() -> None:
+    away = stored("b", "completed", state="suspended", eta_ms=NOW_MS + 4_000, reason="rate_limit")
+    broken = replace(stored("c", "dispatched"), lease_ms=0)
+
+    told = under_way([visit("r1")], book(), [away, broken, stored("a", "dispatched")], NOW_MS)
+
+    assert [(one["id"], one["state"], one["here"]) for one in told] == [
+        ("a", "executing", False),
+        ("r1", "executing", True),
+        ("b", "suspended", False),
+        ("c", "interrupted", False),
+    ]
+    assert (told[2]["eta_ms"], told[2]["reason"]) == (4_000, "rate_limit")
+
+
+async def test_what_is_held_keeps_its_place_so_that_nothing_jumps() -> None:
+    visits = [visit(f"r{number}") for number in range(4)]
+    for one in visits:
+        one.came = 0.0
+    before = [it["id"] for it in under_way(visits, None, [], NOW_MS)]
+    visits[2].ledger.holds.hold("l", 1, 0, "requests")
+
+    assert [it["id"] for it in under_way(visits, None, [], NOW_MS)] == before
+
+
+async def test_a_request_of_which_nobody_knows_whose_it_is_is_not_told() -> None:
+    stranger = visit("r1")
+    stranger.asked = stranger.plan = None
+
+    assert under_way([stranger], None, [], NOW_MS) == []
+
+
+async def test_of_very_many_steps_the_last_are_told_and_how_many_came_before() -> None:
+    (told,) = under_way([], None, [stored("a", *["completed"] * 100, "dispatched")], NOW_MS)
+
+    assert told["steps"]["earlier"] == 77
+    assert told["steps"]["states"] == ["completed"] * 23 + ["dispatched"]
+    assert told["cost_usd"] == "0.101"
