@@ -12,6 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway.keeping import Durable
+from gateway.stores.database.day import DayTable
 from gateway.surfaces import admin, operations, spoken
 from gateway.surfaces.approvals import ApprovalsEndpoint
 from gateway.surfaces.archive import archive_routes
@@ -22,11 +24,15 @@ from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import headers_of
 from gateway.surfaces.ledger import LedgerEndpoint
 from gateway.surfaces.models import ModelsEndpoint
+from gateway.surfaces.overview.access import Access
+from gateway.surfaces.overview.day import Day
+from gateway.surfaces.overview.endpoint import OverviewEndpoint, Sources
 from gateway.surfaces.reload import Reloads, reload_routes
 from gateway.surfaces.runs import run_routes
 from gateway.surfaces.ticks import ticks
 from gateway.surfaces.tools import ToolsEndpoint
 from gateway.surfaces.windows import WindowsEndpoint
+from gateway.ui.pages import page_routes
 from gateway.wire.dialect import Dialect
 from gateway.wiring import Parts
 from techniques.core.errors import RequestRejected
@@ -110,6 +116,9 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
     metrics = operations.MetricsEndpoint(parts.spool, parts.collect, parts.metrics_token)
     ledger = LedgerEndpoint(parts.spool, parts.rows, parts.durable)
     register = parts.durable.register if parts.durable else None
+    accounts = (it.account for model in parts.catalogue.all() for it in (model, *model.others))
+    seen = Sources(Day(_day_of(parts.durable), parts.rows), parts.spool, parts.lost, accounts)
+    overview = OverviewEndpoint(parts.front, Access(parts.front.door, parts.admin_token), seen)
     tools = ToolsEndpoint(parts.front, parts.front.pipeline.tools, parts.counts.acquired)
     return Starlette(
         routes=[
@@ -123,6 +132,8 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
             Route("/healthz", operations.healthz),
             Route("/readyz", operations.ReadyEndpoint(parts.front.gate, parts.lost).serve),
             Route("/metrics", metrics.serve),
+            *overview.routes(),
+            *page_routes(),
             Route("/admin/ledger", admin.for_admin(parts.admin_token, ledger.serve)),
             *archive_routes(parts.front, parts.admin_token),
             *run_routes(parts.front.door, parts.front.behind),
@@ -132,3 +143,7 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
         ],
         exception_handlers={404: operations.unknown_path, 405: operations.unknown_path},
     )
+
+
+def _day_of(durable: Durable | None) -> DayTable | None:
+    return None if durable is None else DayTable(durable.database)

@@ -97,9 +97,11 @@ def test_development_uses_the_versions_that_run() -> None:
 
 def test_what_is_not_python_in_a_package_is_installed_with_it() -> None:
     packed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    expected = {
-        ".".join(path.relative_to(ROOT).parent.parts)
+    found = {
+        (".".join(path.relative_to(ROOT).parent.parts), f"*{path.suffix}")
         for package in ("gateway", "router_service", "techniques", "pricing")
-        for path in (ROOT / package).rglob("*.lua")
+        for path in (ROOT / package).rglob("*.*")
+        if path.suffix not in {".py", ".pyc"}
     }
-    assert {name for name, kinds in packed["package-data"].items() if "*.lua" in kinds} == expected
+    stated = {(name, kind) for name, kinds in packed["package-data"].items() for kind in kinds}
+    assert stated == found
