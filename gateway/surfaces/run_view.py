@@ -40,7 +40,7 @@ def in_order(steps: Iterable[StepRecord]) -> list[StepRecord]:
 def brief_of(stored: Stored, now_ms: int) -> JsonObject:
     """Return what is told of a run in a list; its own cost is without that of what it shares."""
     record, standing = stored.record, stored.standing
-    state = "interrupted" if stored.is_waiting and standing.state == "executing" else standing.state
+    state = state_of(stored)
     eta_ms = standing.eta_ms
     own = [step for step in stored.steps if step.of is None]
     return {
@@ -64,6 +64,12 @@ def brief_of(stored: Stored, now_ms: int) -> JsonObject:
         "resumes": standing.resumes,
         "calls": sum(step.attempts for step in own),
     }
+
+
+def state_of(stored: Stored) -> str:
+    """Return how a run stands; one that nobody is at work on any more is interrupted."""
+    state = stored.standing.state
+    return "interrupted" if stored.is_waiting and state == "executing" else state
 
 
 def _step(step: StepRecord) -> JsonObject:

@@ -50,7 +50,7 @@ function bars(parent, list, named) {
   fill(parent, list, (it) => (it.others ? "others" : `of ${it.name}`), beginBar, (node, it) => {
     const [label, number, line] = node.children;
     say(label, it.others ? `${it.others} others` : named(it.name));
-    const unknown = it.unknown ? ` · ${it.unknown} unknown` : "";
+    const unknown = it.unknown && it.unknown < it.calls ? ` · ${it.unknown} unknown` : "";
     say(number, `${cost(it)}${unknown} · ${count(it.calls, "call")}`);
     const [known, more] = line.children;
     stretch(known, (0.94 * Number(it.usd)) / most);

@@ -88,6 +88,7 @@ function shutOut({ status, body }) {
 
 function enter(next) {
   const inside = next === "live" || (next === "away" && news.now !== null);
+  if (inside && at("sign-in").contains(document.activeElement)) at("main").focus();
   at("board").hidden = !inside;
   at("sign-in").hidden = next !== "out";
   at("leave").hidden = !(inside && token);

@@ -35,7 +35,8 @@ function begin(name) {
 
 function counted(name, now, passed) {
   const number = now?.counts[name] ?? 0;
-  const told = { number: now ? String(number) : "–", note: "", some: number > 0, line: past[name], room: KEPT };
+  const more = name === "suspended" && now?.runs_more ? "+" : "";
+  const told = { number: now ? `${number}${more}` : "–", note: "", some: number > 0, line: past[name], room: KEPT };
   if (!number) told.note = "none now";
   else if (name === "executing") {
     const steps = now.calls.reduce((sum, it) => sum + flying(it), 0);
@@ -62,7 +63,7 @@ function spent(day) {
   const hour = new Date(day.at).getUTCHours();
   let sum = 0;
   const line = spend.by_hour.slice(0, hour + 1).map((it) => (sum += Number(it.usd)));
-  const unknown = spend.unknown ? `, ${spend.unknown} of unknown cost` : "";
+  const unknown = spend.unknown ? ` · ${spend.unknown} unknown` : "";
   const note = `${count(spend.calls, "call")}${unknown}`;
   return { number: cost(spend), note, some: spend.calls > 0, line: [0, ...line], room: line.length + 1 };
 }

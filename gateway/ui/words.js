@@ -9,7 +9,7 @@ const UNITS = [
 /** Return a duration in at most two units. */
 export function duration(ms) {
   const seconds = Math.max(ms, 0) / 1000;
-  if (seconds < 1) return ms < 1 ? "0 s" : `${Math.round(ms)} ms`;
+  if (seconds < 1) return ms > 0 && ms < 1 ? "< 1 ms" : ms < 1 ? "0 s" : `${Math.round(ms)} ms`;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   let whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;

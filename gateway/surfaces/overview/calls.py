@@ -6,14 +6,16 @@ A run that is carried out here is told of as it is in memory, others as the jour
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Final
 
 from gateway.metering.holds import Holding
+from gateway.metering.ledger import Ledger
 from gateway.runs.book import RunBook
 from gateway.runs.live import LiveRun
 from gateway.stores.journal.records import RunName, Stored
-from gateway.surfaces.run_view import brief_of, in_order
+from gateway.surfaces.run_view import brief_of, in_order, state_of
 from gateway.surfaces.visit import Visit
 from pricing.cost import dollars
 from techniques.core.json import JsonObject
@@ -23,7 +25,6 @@ MOST: Final = 40
 _STEPS: Final = 24
 _TOLD: Final = (
     "id",
-    "state",
     "reason",
     "technique",
     "model",
@@ -36,37 +37,77 @@ _TOLD: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Something under way: a request that is served here, a run that is, or a run of the journal.
+
+    ``waiting`` are those of its sub-calls that wait.
+    """
+
+    name: RunName
+    state: str
+    age_ms: int
+    waiting: Sequence[Holding] = ()
+    visit: Visit | None = None
+    live: LiveRun | None = None
+    stored: Stored | None = None
+
+    @property
+    def order(self) -> tuple[bool, int, str]:
+        """Its place among others: what is held stands where it stood, and nothing jumps."""
+        return self.state not in ("executing", "held"), -self.age_ms, self.name.run
+
+    def told(self, now_ms: int) -> JsonObject:
+        """Return what is told of it."""
+        if self.live is not None:
+            told = {**_run(_as_stored(self.live), now_ms), "here": True}
+        elif self.visit is not None:
+            told = _visit(self.visit)
+        else:
+            assert self.stored is not None
+            told = {**_run(self.stored, now_ms), "here": False}
+        waits = [_wait(holding) for holding in self.waiting[:_STEPS]]
+        return {**told, "state": self.state, "age_ms": self.age_ms} | (
+            {"waits": waits} if waits else {}
+        )
+
+
 def under_way(
     visits: Iterable[Visit], book: RunBook | None, elsewhere: Sequence[Stored], now_ms: int
-) -> list[JsonObject]:
-    """Return what is told of all that is under way, the oldest first, what is put away last.
+) -> list[Seen]:
+    """Return all that is under way, the oldest first, what is put away last.
 
     *visits* are the requests served here, *elsewhere* the runs that the journal has.
     """
-    runs = {} if book is None else {name: it.live for name, it in book.floor.here.items()}
-    found: dict[RunName, JsonObject] = {}
+    here = {} if book is None else {name: it.live for name, it in book.floor.here.items()}
+    found: dict[RunName, Seen] = {}
+    for name, live in here.items():
+        found[name] = _seen(name, live.ledger, now_ms - live.record.created_ms, live=live)
     for visit in visits:
         if visit.asked is None:  # nobody knows yet whose it is, and whether it may be made
             continue
         name = RunName(visit.asked.caller.name or "", visit.run or visit.request_id)
-        told = found.get(name)
-        if told is None:
-            live = runs.get(name)
-            told = _visit(visit) if live is None else _live(live, now_ms)
-            found[name] = told
-        told.update(_waits(visit.ledger.holds.waiting))
-    for name, live in runs.items():  # those that nobody waits for
         if name not in found:
-            found[name] = {**_live(live, now_ms), **_waits(live.ledger.holds.waiting)}
+            age_s = perf_counter() - visit.came
+            found[name] = _seen(name, visit.ledger, int(1000 * age_s), visit=visit)
     for stored in elsewhere:
-        if stored.record.name not in found:
-            found[stored.record.name] = {**_run(stored, now_ms), "here": False}
-    return sorted(found.values(), key=_order)
+        name, age_ms = stored.record.name, max(now_ms - stored.record.created_ms, 0)
+        if name not in found:
+            found[name] = Seen(name, state_of(stored), age_ms, stored=stored)
+    return sorted(found.values(), key=lambda seen: seen.order)
 
 
-def _order(told: JsonObject) -> tuple[bool, int, str]:
-    """Return the place of a run: one that is held stands where it stood, and nothing jumps."""
-    return told["state"] not in ("executing", "held"), -told["age_ms"], told["id"]
+def _seen(
+    name: RunName,
+    ledger: Ledger,
+    age_ms: int,
+    *,
+    visit: Visit | None = None,
+    live: LiveRun | None = None,
+) -> Seen:
+    waiting = ledger.holds.waiting
+    state = "held" if waiting else "executing"
+    return Seen(name, state, max(age_ms, 0), waiting, visit, live)
 
 
 def _visit(visit: Visit) -> JsonObject:
@@ -77,13 +118,11 @@ def _visit(visit: Visit) -> JsonObject:
     return {
         "id": visit.run or visit.request_id,
         "key": asked.caller.name if asked is not None else None,
-        "state": "executing",
         "reason": None,
         "technique": plan.technique if plan is not None else "none",
         "model": plan.model.name if plan is not None else "",
         "session": asked.wishes.session if asked is not None else None,
         "background": False,
-        "age_ms": int(1000 * (perf_counter() - visit.came)),
         "eta_ms": None,
         "cost_usd": dollars(sum(known)),
         "cost_known": len(known) == len(rows),
@@ -93,17 +132,15 @@ def _visit(visit: Visit) -> JsonObject:
     }
 
 
-def _live(live: LiveRun, now_ms: int) -> JsonObject:
+def _as_stored(live: LiveRun) -> Stored:
     steps = tuple(live.steps.values())
-    stored = Stored(live.record, live.standing, 0, lease_ms=1, steps=steps)
-    return {**_run(stored, now_ms), "here": True}
+    return Stored(live.record, live.standing, 0, lease_ms=1, steps=steps)
 
 
 def _run(stored: Stored, now_ms: int) -> JsonObject:
     brief = brief_of(stored, now_ms)
     told: JsonObject = {name: brief[name] for name in _TOLD}
     told["key"] = stored.record.name.owner or None
-    told["age_ms"] = max(now_ms - stored.record.created_ms, 0)
     told["steps"] = _steps([step.state for step in in_order(stored.steps)])
     return told
 
@@ -111,13 +148,6 @@ def _run(stored: Stored, now_ms: int) -> JsonObject:
 def _steps(states: Sequence[str]) -> JsonObject:
     """Return the states of the last steps in order, and how many more came before them."""
     return {"states": list(states[-_STEPS:]), "earlier": max(len(states) - _STEPS, 0)}
-
-
-def _waits(waiting: Sequence[Holding]) -> JsonObject:
-    """Return what is told of a request of which some sub-calls wait; nothing if none does."""
-    if not waiting:
-        return {}
-    return {"state": "held", "waits": [_wait(holding) for holding in waiting[:_STEPS]]}
 
 
 def _wait(holding: Holding) -> JsonObject:

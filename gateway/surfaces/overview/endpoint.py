@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -106,14 +107,16 @@ class OverviewEndpoint:
             accounts = await self._limits.get()
         except StoreLost:
             lost = sorted({*lost, "store"})
-        found = under_way(front.visits.values(), book, elsewhere, wall_ms())
-        states = [it["state"] for it in found]
+        now_ms = wall_ms()
+        found = under_way(front.visits.values(), book, elsewhere[:MOST], now_ms)
+        states = Counter(seen.state for seen in found)
         told: JsonObject = {
             "at": utc_now().isoformat(),
             "process": self._process(),
             "lost": lost,
-            "counts": {one: states.count(one) for one in ("executing", "held", "suspended")},
-            "calls": found[:MOST],
+            "counts": {one: states[one] for one in ("executing", "held", "suspended")},
+            "runs_more": len(elsewhere) > MOST,
+            "calls": [seen.told(now_ms) for seen in found[:MOST]],
             "more": max(len(found) - MOST, 0),
             "runs_shared": book is not None and not isinstance(book.journal, MemoryJournal),
             "limits": {**self._pacing(), "accounts": accounts},
@@ -127,10 +130,13 @@ class OverviewEndpoint:
         return self._front.behind.runs if self._front.behind else None
 
     async def _read_runs(self) -> Sequence[Stored]:
+        """Return runs that are not carried out here: of those more is known, and sooner."""
         if self._book is None:
             return ()
-        sought = Sought(None, limit=MOST, states=("executing", "suspended"))
-        return await self._book.journal.listed(sought)
+        sought = Sought(None, limit=MOST + 1, states=("executing", "suspended"))
+        found = await self._book.journal.listed(sought)
+        here = self._book.floor.here
+        return [stored for stored in found if stored.record.name not in here]
 
     async def _read_limits(self) -> list[JsonObject]:
         pacer = self._front.pipeline.pacer
