@@ -217,6 +217,7 @@ def _greet(config: Config, port: int, *, keyed: bool) -> None:
     shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host
     address = f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
     typer.echo(f"listening on {address}")
+    typer.echo(f"what goes on: {address}/ui")
     typer.echo(pastes(address, config, keyed=keyed))
     sys.stdout.flush()
 

@@ -63,7 +63,7 @@ export function short(number) {
 
 export function technique(name) {
   if (name === "none") return "plain call";
-  return name ? name.replaceAll("_", " ") : "not ended yet";
+  return name || "not ended yet";
 }
 
 const COUNTED = {

@@ -117,9 +117,9 @@ def test_a_newcomer_is_shown_a_first_request_that_works(
 
     assert b"lockgate-simulation" in done.stdout
     expect(page.locator("#ended .badge")).to_have_text("Done")
-    expect(page.locator("#ended")).to_contain_text("self consistency")
+    expect(page.locator("#ended")).to_contain_text("self_consistency")
     expect(page.locator("#first")).to_be_hidden()
-    expect(page.locator("#by-technique")).to_contain_text("self consistency")
+    expect(page.locator("#by-technique")).to_contain_text("self_consistency")
     expect(_tile(page, "spent")).to_have_text(re.compile(r"^\$0\.0+\d+$"))
 
 

@@ -25,6 +25,7 @@ DOCUMENTS = (
     "docs/clients.md",
     "docs/operations.md",
     "docs/pricing.md",
+    "docs/ui.md",
 )
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 COMMANDS = [
