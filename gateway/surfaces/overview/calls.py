@@ -46,14 +46,14 @@ class Seen:
 
     name: RunName
     state: str
-    age_ms: int
+    age_ms: float
     waiting: Sequence[Holding] = ()
     visit: Visit | None = None
     live: LiveRun | None = None
     stored: Stored | None = None
 
     @property
-    def order(self) -> tuple[bool, int, str]:
+    def order(self) -> tuple[bool, float, str]:
         """Its place among others: what is held stands where it stood, and nothing jumps."""
         return self.state not in ("executing", "held"), -self.age_ms, self.name.run
 
@@ -67,7 +67,7 @@ class Seen:
             assert self.stored is not None
             told = {**_run(self.stored, now_ms), "here": False}
         waits = [_wait(holding) for holding in self.waiting[:_STEPS]]
-        return {**told, "state": self.state, "age_ms": self.age_ms} | (
+        return {**told, "state": self.state, "age_ms": int(self.age_ms)} | (
             {"waits": waits} if waits else {}
         )
 
@@ -81,6 +81,7 @@ def under_way(
     """
     here = {} if book is None else {name: it.live for name, it in book.floor.here.items()}
     found: dict[RunName, Seen] = {}
+    now = perf_counter()
     for name, live in here.items():
         found[name] = _seen(name, live.ledger, now_ms - live.record.created_ms, live=live)
     for visit in visits:
@@ -88,8 +89,7 @@ def under_way(
             continue
         name = RunName(visit.asked.caller.name or "", visit.run or visit.request_id)
         if name not in found:
-            age_s = perf_counter() - visit.came
-            found[name] = _seen(name, visit.ledger, int(1000 * age_s), visit=visit)
+            found[name] = _seen(name, visit.ledger, 1000 * (now - visit.came), visit=visit)
     for stored in elsewhere:
         name, age_ms = stored.record.name, max(now_ms - stored.record.created_ms, 0)
         if name not in found:
@@ -100,7 +100,7 @@ def under_way(
 def _seen(
     name: RunName,
     ledger: Ledger,
-    age_ms: int,
+    age_ms: float,
     *,
     visit: Visit | None = None,
     live: LiveRun | None = None,

@@ -115,13 +115,15 @@ async def test_runs_that_are_not_carried_out_here_are_told_as_the_journal_has_th
 
 
 async def test_what_is_held_keeps_its_place_so_that_nothing_jumps() -> None:
-    visits = [visit(f"r{number}") for number in range(4)]
-    for one in visits:
-        one.came = 0.0
-    before = [it["id"] for it in told_of(visits, None, [])]
+    visits = [visit(f"r{9 - number}") for number in range(9)]
+    for place, one in enumerate(visits):
+        one.came = place * 0.0003
+    names = [one.request_id for one in visits]
+    for _ in range(20):
+        assert [it["id"] for it in told_of(visits, None, [])] == names
     visits[2].ledger.holds.hold("l", 1, 0, "requests")
 
-    assert [it["id"] for it in told_of(visits, None, [])] == before
+    assert [it["id"] for it in told_of(visits, None, [])] == names
 
 
 async def test_a_request_of_which_nobody_knows_whose_it_is_is_not_told() -> None:
