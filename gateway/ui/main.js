@@ -116,7 +116,7 @@ function show() {
   if (!news.now) return;
   const ahead = (since) => Math.min(Date.now() - since, MOST_AHEAD_MS);
   showTiles(news.now, news.day, ahead(news.nowAt));
-  showNow(news.now, ahead(news.nowAt));
+  showNow(news.now, news.day, ahead(news.nowAt));
   if (news.day) showDay(news.day, state === "live" ? Date.now() - news.dayAt : 0);
   const { name, version, began } = news.now.process;
   const since = new Date(began).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });

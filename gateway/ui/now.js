@@ -7,15 +7,15 @@ import { ago, count, countdown, duration, outcome, reason, short, state, techniq
 const TIGHT = 0.1;
 const LOW = 0.3;
 
-/** Show `now`, which came `passed` milliseconds ago. */
-export function showNow(now, passed) {
-  runs(now, passed);
+/** Show `now`, which came `passed` milliseconds ago; `day` may be null. */
+export function showNow(now, day, passed) {
+  runs(now, day, passed);
   queue(now, passed);
   windows(now, passed);
 }
 
-function runs(now, passed) {
-  const isNew = !now.calls.length && !now.ended.length;
+function runs(now, day, passed) {
+  const isNew = !now.calls.length && !now.ended.length && day?.spend.calls === 0 && !day.errors.length;
   at("first").hidden = !isNew;
   if (isNew) say(at("first-command"), command(now));
   either(at("runs"), at("runs-empty"), Boolean(now.calls.length) || isNew);

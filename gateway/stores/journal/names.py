@@ -1,4 +1,4 @@
-"""Where runs are found in Redis that have the same body, are of one owner, or have nobody waiting.
+"""Where runs are found in Redis: by body, by owner, with nobody waiting, or not over yet.
 
 That is kept in sets beside the runs, which are only ever hints: what they name is looked up.
 """
@@ -36,18 +36,26 @@ class Names:
     async def note(self, record: RunRecord) -> None:
         """Note where *record* is to be looked for."""
         member = _packed(record.name)
-        indexes = [self._body(record), self._owner(record.name.owner)]
+        indexes = [self._body(record), self._owner(record.name.owner), self._live]
         if record.background:
             indexes.append(self._background)
         for index in indexes:
-            await told(self._client.sadd(index, member))
-            await told(self._client.pexpire(index, self._keep_ms))
+            await self._add(index, member)
         await self._tidy(self._owner(record.name.owner))
 
     async def drop(self, record: RunRecord) -> None:
         """Do not name *record* any more."""
-        for index in (self._body(record), self._owner(record.name.owner), self._background):
+        own = self._body(record), self._owner(record.name.owner)
+        for index in (*own, self._background, self._live):
             await told(self._client.srem(index, _packed(record.name)))
+
+    async def begin_again(self, name: RunName) -> None:
+        """Note that a run, which may have been over, goes on."""
+        await self._add(self._live, _packed(name))
+
+    async def end(self, name: RunName) -> None:
+        """Note that a run is over."""
+        await told(self._client.srem(self._live, _packed(name)))
 
     async def settle(self, name: RunName) -> None:
         """Note that a run need not go on any more with nobody waiting."""
@@ -66,6 +74,10 @@ class Names:
     async def background(self) -> Sequence[RunName]:
         """Return the runs that nobody waits for."""
         return await self._named(self._background)
+
+    async def live(self) -> Sequence[RunName]:
+        """Return the runs that are not over; some may be, and some may be gone."""
+        return await self._named(self._live)
 
     async def of(self, owner: str | None) -> Sequence[RunName]:
         """Return the runs of *owner*, of all for None; some may be gone."""
@@ -95,6 +107,10 @@ class Names:
             if not await told(self._client.exists(self.key(_name(text(member))))):
                 await told(self._client.srem(index, member))
 
+    async def _add(self, index: str, member: str) -> None:
+        await told(self._client.sadd(index, member))
+        await told(self._client.pexpire(index, self._keep_ms))
+
     async def _named(self, index: str) -> Sequence[RunName]:
         return [_name(text(one)) for one in await told(self._client.smembers(index))]
 
@@ -103,6 +119,10 @@ class Names:
 
     def _owner(self, owner: str) -> str:
         return f"{self._prefix}:runs:owner:{quote(owner, safe='')}"
+
+    @property
+    def _live(self) -> str:
+        return f"{self._prefix}:runs:live"
 
     @property
     def _background(self) -> str:

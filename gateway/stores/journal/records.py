@@ -20,6 +20,8 @@ StepState: TypeAlias = Literal[
 
 WAITING: Final[frozenset[RunState]] = frozenset({"suspended", "interrupted"})
 """States in which a run waits to be taken up by whoever sends the same request again."""
+LIVE: Final[frozenset[RunState]] = WAITING | {"executing"}
+"""States of runs that are not over."""
 
 
 class JournalLost(Exception):

@@ -29,6 +29,7 @@ from gateway.stores.journal.journal import (
 )
 from gateway.stores.journal.names import Names, text, told
 from gateway.stores.journal.records import (
+    LIVE,
     RunName,
     RunRecord,
     Standing,
@@ -74,6 +75,7 @@ class RedisJournal:
             elif not claimable(found, claim):
                 return found
             elif await self._taken(found, claim.lease_ms):
+                await self._names.begin_again(found.record.name)
                 token = found.token + 1
                 return Claimed(Hold(found.record.name, token), replace(found, token=token))
         raise JournalLost("others were quicker each time")
@@ -90,6 +92,8 @@ class RedisJournal:
             raise StaleToken
         if write.record is not None:
             await self._names.note(write.record)
+        if write.ends and write.standing is not None and write.standing.state not in LIVE:
+            await self._names.end(hold.name)
 
     async def renew(self, holds: Sequence[Hold], lease_ms: int) -> Sequence[Hold]:
         """Hold on to *holds*; return those that were lost."""
@@ -108,11 +112,7 @@ class RedisJournal:
         found: list[RunRecord] = []
         for name in await self._names.background():
             stored = await self.find(name)
-            if (
-                stored is None
-                or not stored.record.background
-                or stored.standing.state in ("completed", "failed", "cancelled")
-            ):
+            if stored is None or not (stored.record.background and stored.standing.state in LIVE):
                 await self._names.settle(name)
             elif stored.is_waiting and len(found) < limit:
                 found.append(stored.record)
@@ -121,10 +121,13 @@ class RedisJournal:
     async def listed(self, sought: Sought) -> Sequence[Stored]:
         """Return the runs that are sought."""
         found: list[Stored] = []
-        for name in await self._names.of(sought.owner):
+        all_live = sought.states and LIVE.issuperset(sought.states)
+        for name in await (self._names.live() if all_live else self._names.of(sought.owner)):
             stored = await self.find(name)
             if stored is not None and sought.fits(stored.record, stored.standing):
                 found.append(stored)
+            elif all_live and (stored is None or stored.standing.state not in LIVE):
+                await self._names.end(name)
         return sought.page(found)
 
     async def put(self, brought: Stored, *, replaces: bool = False) -> Stored | None:

@@ -108,6 +108,51 @@ async def test_runs_are_listed_by_how_they_stand(journal: Journal) -> None:
     assert await names() == "dcba"
 
 
+async def test_a_run_that_was_over_and_goes_on_is_listed_as_one_that_does(
+    journal: Journal,
+) -> None:
+    async def listed() -> list[str]:
+        found = await journal.listed(Sought(None, states=("executing", "suspended")))
+        return [one.record.name.run for one in found]
+
+    hold = (await claimed(journal, run())).hold
+    assert await listed() == ["run"]
+    await journal.write(Write(hold, (), Standing("failed"), ends=True))
+    assert await listed() == []
+    again = await journal.claim(claim(run(), again=True))
+    assert isinstance(again, Claimed)
+    assert await listed() == ["run"]
+    await journal.write(Write(again.hold, (), Standing("completed"), ends=True))
+    assert await journal.put(put(run("brought"))) is None
+    assert await listed() == []
+    assert (await claimed(journal, run("brought"))).stored.steps
+    assert await listed() == ["brought"]
+    await journal.forget([RunName("key", "brought")])
+    assert await listed() == []
+
+
+async def test_redis_looks_only_at_runs_that_are_not_over_for_those_that_are_not(
+    valkey: Valkey, clock: Clock
+) -> None:
+    client = Redis.from_url(valkey.url)
+    await client.flushall()
+    journal = RedisJournal(client, "test", clock=clock)
+    for number in range(50):
+        hold = (await claimed(journal, run(f"over{number}"))).hold
+        await journal.write(Write(hold, (), Standing("completed"), ends=True))
+    hold = (await claimed(journal, run("away"))).hold
+    await journal.write(Write(hold, (), Standing("suspended"), ends=True))
+    await client.config_resetstat()
+
+    found = await journal.listed(Sought(None, states=("executing", "suspended")))
+
+    stats = await client.info("commandstats")
+    calls = {name: each["calls"] for name, each in stats.items() if "config" not in name}
+    await client.aclose()
+    assert [one.record.name.run for one in found] == ["away"]
+    assert sum(calls.values()) < 10
+
+
 async def test_a_run_that_is_put_in_is_found_as_it_was_and_can_be_claimed(
     journal: Journal,
 ) -> None:
@@ -241,7 +286,8 @@ async def test_redis_keeps_nothing_of_who_is_erased_though_nothing_leads_to_it(
     await client.delete(f"{PREFIX}:runs:owner:key")  # as when one died before it had noted it
     assert await journal.erase("key") == 2
     left = {text(key) for key in await client.keys()}
-    background = f"{PREFIX}:runs:background"
-    assert len(left) == 5
-    assert all("key%202" in key for key in left - {background}), left
+    background, live = f"{PREFIX}:runs:background", f"{PREFIX}:runs:live"
+    assert len(left) == 6
+    assert all("key%202" in key for key in left - {background, live}), left
     assert await client.smembers(background) == {b"key%202 one"}
+    assert await client.smembers(live) == {b"key%202 one", b"key%202 two"}
