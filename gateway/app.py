@@ -117,7 +117,9 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
     ledger = LedgerEndpoint(parts.spool, parts.rows, parts.durable)
     register = parts.durable.register if parts.durable else None
     accounts = (it.account for model in parts.catalogue.all() for it in (model, *model.others))
-    seen = Sources(Day(_day_of(parts.durable), parts.rows), parts.spool, parts.lost, accounts)
+    seen = Sources(
+        Day(_day_of(parts.durable), parts.rows, register), parts.spool, parts.lost, accounts
+    )
     overview = OverviewEndpoint(parts.front, Access(parts.front.door, parts.admin_token), seen)
     tools = ToolsEndpoint(parts.front, parts.front.pipeline.tools, parts.counts.acquired)
     return Starlette(

@@ -2,17 +2,18 @@
 
 import { at, either, fill, make, say, set } from "./dom.js";
 import { bar, stretch } from "./plots.js";
-import { ago, clock, cost, count, duration, outcome, technique, usd } from "./words.js";
+import { ago, clock, cost, count, countdown, duration, outcome, technique, usd } from "./words.js";
 
 /** Show `day`, which came `passed` milliseconds ago. */
 export function showDay(day, passed) {
   spend(day);
+  budgets(day, passed);
   errors(day, passed);
 }
 
 /** Say that the day cannot be told, and why. */
 export function dayIsLost(why) {
-  for (const id of ["spend-scope", "errors-scope"]) say(at(id), why);
+  for (const id of ["spend-scope", "budgets-scope", "errors-scope"]) say(at(id), why);
 }
 
 function spend({ spend: it, of, since }) {
@@ -56,6 +57,29 @@ function bars(parent, list, named) {
     stretch(known, (0.94 * Number(it.usd)) / most);
     stretch(more, it.unknown ? 0.06 : 0);
   });
+}
+
+function budgets({ budgets: { list, more }, at: now }, passed) {
+  either(at("budgets"), at("budgets-empty"), list.length > 0);
+  say(at("budgets-scope"), more ? `the least left first; ${more} more` : "the least left first");
+  fill(at("budgets"), list, (it) => `${it.key} ${it.team} ${it.period}`, beginBudget, (node, it) => {
+    const [label, number, meter] = node.children;
+    const name = `${it.key ? `key ${it.key}` : `team ${it.team}`} · ${it.period}`;
+    const ends = it.end ? ` · renews ${countdown(Date.parse(it.end) - Date.parse(now) - passed)}` : "";
+    const text = `${usd(it.left_usd)} of ${usd(it.usd)} left${ends}`;
+    say(label, name);
+    say(number, text);
+    const part = Number(it.usd) ? Number(it.left_usd) / Number(it.usd) : 0;
+    set(node, { "data-level": part <= 0.1 ? "tight" : part <= 0.3 ? "low" : "well" });
+    set(meter, { "aria-label": `budget of ${name}`, "aria-valuemax": it.usd, "aria-valuenow": it.left_usd, "aria-valuetext": text });
+    stretch(meter.firstElementChild, part);
+  });
+}
+
+function beginBudget() {
+  const meter = bar("left");
+  set(meter, { "aria-hidden": null, role: "meter", "aria-valuemin": 0 });
+  return make("li", {}, make("span"), make("span.number"), meter);
 }
 
 function beginBar() {

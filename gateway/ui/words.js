@@ -40,7 +40,7 @@ export function usd(text) {
   if (value >= 1000) return `$${Math.round(value).toLocaleString("en-US")}`;
   if (value >= 1) return `$${value.toFixed(2)}`;
   const digits = Math.min(2 - Math.floor(Math.log10(value)), 12);
-  return `$${value.toFixed(digits).replace(/0+$/, "").replace(/\.$/, "")}`;
+  return `$${value.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, "$1")}`;
 }
 
 /** Return what some calls cost, of which that of `unknown` is not known. */

@@ -103,6 +103,7 @@ def _watched(folder: Path) -> Iterator[Watched]:
             "pacing": {"mode": "on"},
             "upstream": {"retries": 0},
             "providers": {"oa": {"limits": {"concurrency": 1, "rpm": 600}}},
+            "teams": [{"name": "crew", "budget": {"usd": 20, "period": "week"}}],
         }
         with Gateway(folder, settings(upstream.port, dead, changes)) as gateway:
             yield Watched(gateway, upstream)

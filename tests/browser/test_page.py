@@ -162,6 +162,8 @@ def test_what_is_not_known_of_the_cost_is_said(sight: Sight, fresh: Watched) -> 
     bars = page.locator("#by-model li")
     expect(bars.nth(0)).to_contain_text(re.compile(r"oa-own\$0\.0+\d+ · 1 call$"))
     expect(bars.nth(1)).to_contain_text("oa-freeunknown · 2 calls")
+    budget = page.get_by_role("meter", name="budget of team crew · week")
+    expect(budget).to_have_attribute("aria-valuetext", re.compile(r"^\$20\.00 of \$20\.00 left"))
 
 
 def test_the_last_errors_are_shown_with_what_failed(

@@ -1,4 +1,4 @@
-"""The day so far: what was spent, by hour, technique and model, and what went wrong last."""
+"""The day so far: what was spent, what is left of budgets, and what went wrong last."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Final
 
 import orjson
 
 from gateway.metering.meters.rows import Ended, RecentRows
+from gateway.policy.register import Register
 from gateway.stores.database.day import FINE, HOUR, DayTable, Failed, Spent
 from gateway.stores.database.rows import instant, moment
 from pricing.cost import dollars
@@ -19,14 +21,16 @@ from techniques.core.json import JsonObject
 MOST: Final = 12
 """Bars of a kind; what the others come to is one more."""
 ERRORS: Final = 20
+_LEAST: Final = Decimal("1e-12")
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """Reads of *table*, or where there is no database of what is remembered here."""
+    """Reads of *table* and *register*, or without a database of what is remembered here."""
 
     table: DayTable | None
     recent: RecentRows
+    register: Register | None = None
 
     async def told(self, now: datetime) -> JsonObject:
         """Return what is told of the day that *now* is in, as UTC has it.
@@ -47,6 +51,18 @@ class Day:
             "spend": _spend(spent),
             "errors": [_error(it, self.recent) for it in failed],
         }
+
+    async def budgets(self, now: datetime) -> JsonObject:
+        """Return what is told of budgets as they stand *now*: of those that are used up most.
+
+        Raises:
+            DatabaseLost: The database does not answer.
+        """
+        found = [] if self.register is None else await self.register.budgets(now)
+        found.sort(key=lambda it: Decimal(it["left_usd"]) / max(Decimal(it["usd"]), _LEAST))
+        names = ("key", "team", "period", "usd", "spent_usd", "left_usd", "end")
+        shown = [{name: budget[name] for name in names} for budget in found[:MOST]]
+        return {"list": shown, "more": max(len(found) - MOST, 0)}
 
 
 def _spent_here(ended: Iterable[Ended], since: int) -> list[Spent]:

@@ -42,6 +42,7 @@ from techniques.core.json import JsonObject
 _ENDED: Final = 8
 _LOOK_S: Final = 1.0
 _DAY_S: Final = 4.0
+_BUDGETS_S: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +62,17 @@ class OverviewEndpoint:
         self._front = front
         self._access = access
         self._sources = sources
-        self._began = utc_now()
+        self._process: JsonObject = {
+            "name": f"{platform.node()}:{os.getpid()}",
+            "version": metadata.version("lockgate"),
+            "began": utc_now().isoformat(),
+        }
         by_name = {account.name: account for account in sources.accounts if account.name}
         self._accounts = [account for _, account in sorted(by_name.items())]
         self._runs = Fresh(self._read_runs, _LOOK_S)
         self._limits = Fresh(self._read_limits, _LOOK_S)
         self._day = Fresh(lambda: sources.day.told(utc_now()), _DAY_S)
+        self._budgets = Fresh(lambda: sources.day.budgets(utc_now()), _BUDGETS_S)
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -89,7 +95,8 @@ class OverviewEndpoint:
     async def _today(self) -> Response:
         self._sources.spool.drain()
         try:
-            return json_answer(await self._day.get())
+            told = await self._day.get()
+            return json_answer({**told, "budgets": await self._budgets.get()})
         except DatabaseLost:
             return refused("The database does not answer now.", 503)
 
@@ -112,7 +119,7 @@ class OverviewEndpoint:
         states = Counter(seen.state for seen in found)
         told: JsonObject = {
             "at": utc_now().isoformat(),
-            "process": self._process(),
+            "process": {**self._process, "stopping": front.gate.closing},
             "lost": lost,
             "counts": {one: states[one] for one in ("executing", "held", "suspended")},
             "runs_more": len(elsewhere) > MOST,
@@ -150,14 +157,6 @@ class OverviewEndpoint:
         store = pacer.store
         shared = isinstance(store, GuardedLedger) and not store.lost
         return {"mode": "observe" if pacer.observes else "on", "shared": shared}
-
-    def _process(self) -> JsonObject:
-        return {
-            "name": f"{platform.node()}:{os.getpid()}",
-            "version": metadata.version("lockgate"),
-            "began": self._began.isoformat(),
-            "stopping": self._front.gate.closing,
-        }
 
     def _model(self) -> str:
         """Return the name of a model that a first request can be made to."""

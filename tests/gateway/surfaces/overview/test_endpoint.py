@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from gateway.policy.keys import digest
 from gateway.stores.database.day import DayTable
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.journal.journal import JournalLost
@@ -98,6 +99,30 @@ async def test_what_does_not_answer_is_named_and_the_rest_is_told(
     assert sorted(lost["lost"]) == ["journal", "store"]
     assert (lost["calls"], lost["limits"]["accounts"]) == ([], [])
     assert lost["process"]["stopping"] is False
+
+
+async def test_budgets_are_told_that_of_which_the_smallest_part_is_left_first(
+    tmp_path: object,
+) -> None:
+    names = [("a", 1), ("b", 100), ("c", 0.5)]
+    keys = [
+        {"name": name, "hash": digest("s", f"key-{name}"), "budget": {"usd": usd, "period": "day"}}
+        for name, usd in names
+    ]
+    teams = [{"name": f"t{number:02}", "budget": {"usd": 5}} for number in range(12)]
+    database = {"url": f"sqlite:///{tmp_path}/lockgate.db"}
+    async with serving(keys=keys, teams=teams, database=database) as gateway:
+        for name in ("a", "c"):
+            asked = {"authorization": f"Bearer key-{name}"}
+            assert (await gateway.ask("/v1/chat/completions", asked, chat())).status == 200
+        await gateway.ask("/admin/ledger?key=c", OPEN)  # by then all is written
+        told_of = (await told(gateway, DAY))["budgets"]
+
+    first, second, *rest = told_of["list"]
+    assert (first["key"], first["left_usd"], first["period"]) == ("c", "0.25", "day")
+    assert (second["key"], second["spent_usd"], second["usd"]) == ("a", "0.25", "1")
+    assert (len(rest), told_of["more"]) == (10, 3)
+    assert all(it["spent_usd"] == "0" for it in rest)
 
 
 async def test_a_day_that_the_database_does_not_tell_is_told_to_be_lost(
