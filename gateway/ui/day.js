@@ -113,8 +113,9 @@ function beginError() {
   );
 }
 
-function failed({ calls, more_calls: more, status }) {
-  if (!calls.length) return `HTTP ${status}, no call was made`;
+function failed({ calls, calls_made: made, more_calls: more, status }) {
+  if (!made) return `HTTP ${status}, no call was made`;
+  if (!calls.length) return `HTTP ${status}, ${count(made, "call")} made and none failed`;
   const told = calls.map((one) => `${one.provider} (${one.model}): ${one.outcome.replaceAll("_", " ")}`);
   return `HTTP ${status}; ${told.join(", ")}${more ? `, and ${more} more` : ""}`;
 }

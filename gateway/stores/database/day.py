@@ -35,10 +35,15 @@ class Spent(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """A request that failed, and the sub-calls of it that did: model, provider, outcome."""
+    """A request that failed, and the sub-calls that it ``made``: model, provider, outcome."""
 
     request: RequestRow
-    calls: tuple[tuple[str, str, str], ...] = ()
+    made: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def calls(self) -> tuple[tuple[str, str, str], ...]:
+        """Those of its sub-calls that failed."""
+        return tuple(call for call in self.made if call[-1] != "ok")
 
 
 class DayTable:
@@ -88,17 +93,17 @@ class DayTable:
         )
         async with self._database.reading() as connection:
             rows = [RequestRow(*row) for row in await connection.execute(query)]
-            calls = await _failed_calls(connection, [row.request_id for row in rows])
+            calls = await _calls(connection, [row.request_id for row in rows])
         return [Failed(row, tuple(calls.get(row.request_id, ()))) for row in rows]
 
 
-async def _failed_calls(
+async def _calls(
     connection: AsyncConnection, requests: list[str]
 ) -> dict[str, list[tuple[str, str, str]]]:
     of = LEDGER.c
     query = (
         select(of.request_id, of.model, of.provider, of.outcome)
-        .where(of.request_id.in_(requests), of.outcome != "ok")
+        .where(of.request_id.in_(requests))
         .order_by(of.started_at, of.id)
     )
     found: dict[str, list[tuple[str, str, str]]] = {}

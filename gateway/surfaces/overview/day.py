@@ -81,10 +81,7 @@ def _spent_here(ended: Iterable[Ended], since: int) -> list[Spent]:
 def _failed_here(recent: RecentRows) -> list[Failed]:
     failed = [it for it in reversed(recent.ended()) if it.finished.outcome not in FINE]
     return [
-        Failed(
-            it.row,
-            tuple((r.model, r.provider, r.outcome) for r in it.finished.rows if r.outcome != "ok"),
-        )
+        Failed(it.row, tuple((row.model, row.provider, row.outcome) for row in it.finished.rows))
         for it in failed[:ERRORS]
     ]
 
@@ -138,5 +135,6 @@ def _error(failed: Failed, recent: RecentRows) -> JsonObject:
             {"model": model, "provider": provider, "outcome": outcome}
             for model, provider, outcome in failed.calls[:3]
         ],
+        "calls_made": len(failed.made),
         "more_calls": max(len(failed.calls) - 3, 0),
     }

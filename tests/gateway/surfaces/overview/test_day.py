@@ -121,21 +121,23 @@ async def test_the_last_failures_are_told_the_last_first_with_what_failed_in_the
                 status=502,
                 rows=(*failing, row(), *failing),
             ),
+            request(request_id="late", outcome="deadline", status=408, rows=(row(), row())),
             request(request_id="gone", outcome="client_disconnect", status=499),
             request(request_id="last", outcome="denied", status=403, rows=(), technique="cisc"),
         ]
     )
-    last, first = day["errors"]
+    last, late, first = day["errors"]
 
     assert (last["request_id"], last["outcome"], last["status"]) == ("last", "denied", 403)
-    assert (last["technique"], last["calls"], last["more_calls"]) == ("cisc", [], 0)
+    assert (last["technique"], last["calls"], last["calls_made"]) == ("cisc", [], 0)
+    assert (late["request_id"], late["calls"], late["calls_made"]) == ("late", [], 2)
     assert first["request_id"] == "first"
     assert [(it["provider"], it["outcome"]) for it in first["calls"]] == [
         ("oa", "rate_limited"),
         ("an", "server"),
         ("oa", "rate_limited"),
     ]
-    assert first["more_calls"] == 1
+    assert (first["more_calls"], first["calls_made"]) == (1, 5)
 
 
 async def test_so_many_failures_are_told_and_no_more(told: Told) -> None:
