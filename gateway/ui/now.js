@@ -69,13 +69,13 @@ function waiting(it, passed) {
     const others = it.waits.length > 1 ? `; ${it.waits.length - 1} more of its calls wait` : "";
     return [`${held(first, passed)}${others}`, over(first, passed)];
   }
-  const elsewhere = it.here ? "" : "on another replica";
+  const elsewhere = it.here ? "" : "in another process";
   if (it.state === "suspended") {
     const when = it.eta_ms === null ? "" : `can go on ${countdown(it.eta_ms - passed)}; `;
     return [`Put away at ${reason(it.reason)}; ${when}goes on when it is asked for again`, null];
   }
   if (it.state === "interrupted") return ["Broke off; goes on when it is asked for again", null];
-  return [it.background ? `nobody waits for it ${elsewhere}`.trim() : elsewhere, null];
+  return [[it.background ? "nobody waits for it" : "", elsewhere].filter(Boolean).join(", "), null];
 }
 
 function held(wait, passed) {
