@@ -15,6 +15,7 @@ from gateway.stores.journal.journal import (
     Sought,
     Write,
 )
+from gateway.stores.journal.memory import MemoryJournal
 from gateway.stores.journal.records import RunName, RunRecord, Stored
 
 _PASSING: Final = 1 << 62
@@ -33,6 +34,11 @@ class ApartJournal:
         self._passing = passing
         self._is_apart = is_apart
         self._passed_over = 0
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether what lasts is shared by replicas: it is not in this process's memory, too."""
+        return not isinstance(self._lasting, MemoryJournal)
 
     async def claim(self, claim: Claim) -> Answer:
         """Return the run that *claim* is about."""

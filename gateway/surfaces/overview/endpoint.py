@@ -24,8 +24,9 @@ from gateway.runs.book import RunBook
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.database.rows import moment
 from gateway.stores.guarded import GuardedLedger
-from gateway.stores.journal.journal import JournalLost, Sought
-from gateway.stores.journal.memory import MemoryJournal, wall_ms
+from gateway.stores.journal.apart import ApartJournal
+from gateway.stores.journal.journal import Journal, JournalLost, Sought
+from gateway.stores.journal.memory import wall_ms
 from gateway.stores.journal.records import Stored
 from gateway.stores.ledger import StoreLost
 from gateway.surfaces.completion import Front
@@ -125,7 +126,7 @@ class OverviewEndpoint:
             "runs_more": len(elsewhere) > MOST,
             "calls": [seen.told(now_ms) for seen in found[:MOST]],
             "more": max(len(found) - MOST, 0),
-            "runs_shared": book is not None and not isinstance(book.journal, MemoryJournal),
+            "runs_shared": book is not None and _is_shared(book.journal),
             "limits": {**self._pacing(), "accounts": accounts},
             "try": {"model": self._model(), "keyed": await self._access.has_keys()},
             "ended": [_ended(it) for it in self._last()],
@@ -165,6 +166,11 @@ class OverviewEndpoint:
 
     def _last(self) -> Sequence[Ended]:
         return self._sources.day.recent.ended()[: -_ENDED - 1 : -1]
+
+
+def _is_shared(journal: Journal) -> bool:
+    """Return whether *journal* has the runs of all replicas, but for keys that are kept apart."""
+    return isinstance(journal, ApartJournal) and journal.is_shared
 
 
 def _ended(ended: Ended) -> JsonObject:
