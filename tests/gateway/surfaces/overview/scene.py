@@ -13,7 +13,8 @@ from gateway.policy.wishes import Wishes
 from gateway.runs.book import RunBook
 from gateway.runs.cast import Cast
 from gateway.runs.ending import Here
-from gateway.runs.live import Held, LiveRun
+from gateway.runs.live import LiveRun
+from gateway.runs.pen import Held
 from gateway.runs.wanted import Wanted
 from gateway.stores.journal.journal import Hold
 from gateway.stores.journal.memory import MemoryJournal
