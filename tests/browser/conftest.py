@@ -117,12 +117,13 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[Watched]:
-    """Start a gateway like that, to which nothing has come yet."""
+def fresh(tmp_path: Path, sight: Sight) -> Iterator[Watched]:
+    """Start a gateway like that, to which nothing has come yet; the page leaves before it ends."""
     folder = tmp_path / "fresh"
     folder.mkdir()
     with _watched(folder) as watched:
         yield watched
+        sight.page.goto("about:blank")
 
 
 @pytest.fixture(scope="session")
