@@ -258,5 +258,5 @@ class Lease:
             if not name.endswith(_COUNTED)
         }
         paid = any(map(is_money, asking.own))
-        told = packed(row_of(self._whose, row)) if paid else None
+        told = packed(row_of(self._whose.kept(), row)) if paid else None
         self._store.settle(asking.purse, Settlement(asking.lease, used, row=told))

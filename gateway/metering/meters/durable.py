@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import orjson
 
 from gateway.metering.ledger import CallFinished, Fact, RequestFinished
-from gateway.stores.database.rows import MOST, LedgerRow, RequestRow, instant, kept
+from gateway.stores.database.rows import MOST, LedgerRow, RequestRow, instant, kept, words
 from gateway.stores.database.writer import Written
+from pricing.usage import Usage
 from techniques.core.events import Warned
+
+_MOST_EACH: Final = MOST >> 1
+"""Of a count: two of them together can still be held."""
 
 
 class DurableRows:
@@ -54,23 +59,41 @@ def request_row(fact: RequestFinished, now: int) -> RequestRow:
 
 def rows_of(fact: RequestFinished) -> Iterator[LedgerRow]:
     """Yield the rows of a request's sub-calls."""
-    whose = Whose(fact.request_id, kept(fact.run), fact.key, fact.team)
+    whose = Whose(
+        fact.request_id, fact.run, fact.key, fact.team, fact.technique, fact.session, fact.tags
+    ).kept()
     for place, call in enumerate(fact.rows):
         yield row_of(whose, call, f"{fact.request_id}.{place}")
 
 
 class Whose(NamedTuple):
-    """The request that a sub-call is of, and who pays for it."""
+    """The request that a sub-call is of, how it was carried out, and who pays for it."""
 
     request_id: str
     run: str
     key: str | None
     team: str | None
+    technique: str = ""
+    session: str | None = None
+    tags: str | None = None
+
+    def kept(self) -> Whose:
+        """Return the same in texts that a database can hold; tags as words with blanks between."""
+        run, session, tags = self.run, self.session, self.tags
+        return Whose(
+            self.request_id,
+            kept(run),
+            self.key,
+            self.team,
+            self.technique,
+            session if session is None else kept(session),
+            tags if tags is None else words(kept(tags)),
+        )
 
 
 def row_of(whose: Whose, call: CallFinished, name: str = "") -> LedgerRow:
     """Return the row of one sub-call; it is called by its lease, without one by *name*."""
-    usage = call.usage
+    usage = _held(call.usage)
     return LedgerRow(
         call.lease or name,
         whose.request_id,
@@ -81,11 +104,11 @@ def row_of(whose: Whose, call: CallFinished, name: str = "") -> LedgerRow:
         whose.team,
         call.model,
         call.provider,
-        min(usage.input_tokens, MOST),
-        min(usage.output_tokens, MOST),
-        min(usage.cache_read_tokens, MOST),
-        min(usage.cache_write_tokens + usage.cache_write_1h_tokens, MOST),
-        min(usage.reasoning_tokens, MOST),
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens + usage.cache_write_1h_tokens,
+        usage.reasoning_tokens,
         None if call.cost is None else min(call.cost, MOST),
         call.cost_source,
         call.estimated,
@@ -93,7 +116,29 @@ def row_of(whose: Whose, call: CallFinished, name: str = "") -> LedgerRow:
         call.outcome,
         instant(call.started_at),
         _ms(call.seconds),
+        whose.technique,
+        whose.session,
+        whose.tags,
+        call.price,
+        " ".join(call.caveats) if call.caveats else None,
+        usage.cache_write_1h_tokens,
+        usage.audio_input_tokens,
+        usage.audio_output_tokens,
+        usage.image_input_tokens,
+        usage.image_output_tokens,
+        usage.images,
     )
+
+
+def _held(usage: Usage) -> Usage:
+    """Return *usage* in numbers that a database can hold."""
+    parts = usage.input_tokens | usage.output_tokens | usage.cache_read_tokens
+    parts |= usage.cache_write_tokens | usage.cache_write_1h_tokens | usage.reasoning_tokens
+    parts |= usage.audio_input_tokens | usage.audio_output_tokens
+    parts |= usage.image_input_tokens | usage.image_output_tokens | usage.images
+    if parts <= _MOST_EACH:
+        return usage
+    return Usage(*(min(part, _MOST_EACH) for part in astuple(usage)))
 
 
 def _ms(seconds: float) -> float:

@@ -120,5 +120,5 @@ def _insert(table: Table, database: Database) -> str:
 
 
 async def _written(connection: AsyncConnection, insert: str, rows: Sequence[Any]) -> None:
-    if rows:
-        await connection.exec_driver_sql(insert, list(rows))
+    if rows:  # as plain tuples: drivers read named ones item by item
+        await connection.exec_driver_sql(insert, [row[:] for row in rows])

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, inspect, text
 
 from gateway.stores.database.tables import CHANGES, METADATA
 
-HEAD: Final = "v0004"
+HEAD: Final = "v0005"
 """The last step; a test holds it against the modules in ``migrations/versions``."""
 
 _STEPS: Final = Path(__file__).parent / "migrations"

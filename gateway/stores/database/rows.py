@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from pricing.cost import dollars
+from pricing.source import CostSource, tier
 from techniques.core.json import JsonObject
 
 MOST: Final = 2**63 - 1
@@ -20,7 +21,9 @@ class LedgerRow(NamedTuple):
     """One sub-call, however it ended; fields in the order of the table's columns.
 
     ``id`` is unique for ever: a row that is written again is written once. ``cost`` is picodollars,
-    None if it is not known; ``started_at`` is microseconds since the epoch.
+    None if it is not known; ``started_at`` is microseconds since the epoch. ``tags`` and
+    ``caveats`` are words, None if there are none. ``cache_write_tokens`` has those that are kept
+    for an hour, ``cache_write_1h_tokens``, in it. What has a default was added later.
     """
 
     id: str
@@ -38,12 +41,27 @@ class LedgerRow(NamedTuple):
     cache_write_tokens: int
     reasoning_tokens: int
     cost: int | None
-    cost_source: str
+    cost_source: CostSource
     estimated: bool
     reasoning_estimated: bool
     outcome: str
     started_at: int
     ms: float
+    technique: str = ""
+    session: str | None = None
+    tags: str | None = None
+    price: str | None = None
+    caveats: str | None = None
+    cache_write_1h_tokens: int = 0
+    audio_input_tokens: int = 0
+    audio_output_tokens: int = 0
+    image_input_tokens: int = 0
+    image_output_tokens: int = 0
+    images: int = 0
+
+
+_FIRST: Final = len(LedgerRow._fields) - len(LedgerRow._field_defaults)
+"""How many fields a row had in the first release."""
 
 
 class RequestRow(NamedTuple):
@@ -80,21 +98,26 @@ def kept(text: str) -> str:
     return text[:_TEXT].replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
+def words(text: str) -> str:
+    """Return *text*, words that blanks or commas part, with one blank between two of them."""
+    return " ".join(text.replace(",", " ").split())
+
+
 def packed(row: LedgerRow) -> str:
     """Return *row* as one short line, to be kept elsewhere until it is in the database."""
     return orjson.dumps(tuple(row)).decode()
 
 
 def unpacked(line: str) -> LedgerRow:
-    """Return the row that *line* was made of.
+    """Return the row that *line* was made of, by this release, an older or a newer one.
 
     Raises:
         ValueError: It was made of none.
     """
     values: Any = orjson.loads(line)
-    if not isinstance(values, list) or len(values) != len(LedgerRow._fields):
+    if not isinstance(values, list) or len(values) < _FIRST:
         raise ValueError("no row of the ledger")
-    return LedgerRow(*values)
+    return LedgerRow(*values[: len(LedgerRow._fields)])
 
 
 def told(row: LedgerRow) -> JsonObject:
@@ -102,6 +125,10 @@ def told(row: LedgerRow) -> JsonObject:
     fields: JsonObject = row._asdict()
     cost = fields.pop("cost")
     fields["cost_usd"] = None if cost is None else dollars(cost)
+    fields["cost_tier"] = tier(
+        row.cost_source, estimated=row.estimated, thinking=row.reasoning_estimated
+    )
+    fields["caveats"] = (row.caveats or "").split()
     fields["started_at"] = moment(row.started_at)
     return fields
 

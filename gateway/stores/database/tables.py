@@ -18,6 +18,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    text,
 )
 
 METADATA: Final = MetaData()
@@ -119,13 +120,33 @@ LEDGER: Final = Table(
     Column("outcome", String, nullable=False),
     Column("started_at", BigInteger, nullable=False),
     Column("ms", Float, nullable=False),
+    Column("technique", String, nullable=False, server_default=""),
+    Column("session", String),
+    Column("tags", String),
+    Column("price", String),
+    Column("caveats", String),
+    Column("cache_write_1h_tokens", BigInteger, nullable=False, server_default="0"),
+    Column("audio_input_tokens", BigInteger, nullable=False, server_default="0"),
+    Column("audio_output_tokens", BigInteger, nullable=False, server_default="0"),
+    Column("image_input_tokens", BigInteger, nullable=False, server_default="0"),
+    Column("image_output_tokens", BigInteger, nullable=False, server_default="0"),
+    Column("images", BigInteger, nullable=False, server_default="0"),
     Index("ledger_request", "request_id"),
     Index("ledger_run", "run"),
     Index("ledger_key_time", "key", "started_at", "cost"),
     Index("ledger_team_time", "team", "started_at", "cost"),
     Index("ledger_time", "started_at"),
+    Index(
+        "ledger_session",
+        "session",
+        sqlite_where=text("session IS NOT NULL"),
+        postgresql_where=text("session IS NOT NULL"),
+    ),
 )
-"""One row a sub-call. The indexes by key and by team hold all that a sum over a period needs."""
+"""One row a sub-call. The indexes by key and by team hold all that a sum over a period needs.
+
+What has a default there was added later: an older replica goes on writing without it.
+"""
 
 RUNS: Final = Table(
     "runs",

@@ -176,6 +176,18 @@ def test_rows_are_found_by_their_request() -> None:
         "outcome": "ok",
         "started_at": "2025-11-24T16:00:00.500000+00:00",
         "ms": 250.0,
+        "technique": "none",
+        "session": None,
+        "tags": None,
+        "price": None,
+        "caveats": [],
+        "cache_write_1h_tokens": 2,
+        "audio_input_tokens": 0,
+        "audio_output_tokens": 0,
+        "image_input_tokens": 0,
+        "image_output_tokens": 0,
+        "images": 0,
+        "cost_tier": "exact_user_rate",
     }
     assert (second["cost_usd"], second["outcome"]) == (None, "timeout")
 

@@ -1,17 +1,30 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from gateway.stores.database.engine import opened
 from gateway.stores.database.ledger import LedgerTable, Sought, Spender
-from gateway.stores.database.rows import MOST, instant, kept, packed, told, unpacked
+from gateway.stores.database.rows import MOST, LedgerRow, instant, kept, packed, told, unpacked
 from tests.gateway.stores.database.scene import AT, ledger_row, request_row
 
 
 async def test_what_is_written_is_read_as_it_was(database_url: str) -> None:
-    row = ledger_row(cost=MOST, key=None, team=None)
+    counts: dict[str, Any] = {name: n for n, name in enumerate(LedgerRow._fields) if name.endswith("_tokens")}
+    row = ledger_row(
+        cost=MOST,
+        key=None,
+        team=None,
+        technique="cisc",
+        session="s",
+        tags="a b",
+        price="operator:fast",
+        caveats="peak_rate audio_at_text_rate",
+        images=2,
+        **counts,
+    )
     whole = request_row(tags="\N{SNOWMAN} and 'quotes'")
     async with opened(database_url) as database:
         ledger = LedgerTable(database)
@@ -88,6 +101,10 @@ def test_a_row_is_told_in_dollars_and_by_the_clock() -> None:
 
     assert (row["cost_usd"], row["started_at"]) == ("0.0000015", "2025-11-24T16:00:00+00:00")
     assert "cost" not in row
+    assert (row["caveats"], row["cost_tier"]) == ([], "exact_user_rate")
+    guess = told(ledger_row(caveats="peak_rate image_at_text_rate", estimated=True))
+    assert guess["caveats"] == ["peak_rate", "image_at_text_rate"]
+    assert guess["cost_tier"] == "tokens_estimated_with_thinking_chars"
     assert told(ledger_row(cost=None))["cost_usd"] is None
 
 

@@ -1,0 +1,80 @@
+"""Databases that an older release made, and rows that one wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, text
+
+from gateway.stores.database import migrate
+from gateway.stores.database.engine import Database, opened
+from gateway.stores.database.ledger import LedgerTable, Sought
+from gateway.stores.database.rows import LedgerRow, packed, unpacked
+from gateway.stores.database.tables import METADATA
+from tests.gateway.stores.database.scene import ledger_row, request_row
+
+FIRST = LedgerRow._fields[: LedgerRow._fields.index("ms") + 1]
+"""The columns of the first release."""
+
+
+def _make_older(connection: Connection) -> None:
+    """Turn an empty database into one as the step before the bills left it."""
+    METADATA.drop_all(connection)
+    connection.execute(text("DROP TABLE alembic_version"))
+    settings = Config(attributes={"connection": connection})
+    settings.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
+    command.upgrade(settings, "v0004")
+
+
+async def _put(database: Database, *rows: LedgerRow) -> None:
+    """Write *rows* as the first release did."""
+    names = ", ".join(f'"{name}"' for name in FIRST)
+    marks = ", ".join(f":{name}" for name in FIRST)
+    insert = text(f"INSERT INTO ledger ({names}) VALUES ({marks})")
+    async with database.writing() as connection:
+        for row in rows:
+            values = row._asdict()
+            await connection.execute(insert, {name: values[name] for name in FIRST})
+
+
+async def test_rows_of_an_older_database_get_what_is_known_of_their_requests(
+    database_url: str,
+) -> None:
+    of_request, lone = ledger_row("r1.0"), ledger_row("gone.0", run="other")
+    async with opened(database_url) as database:
+        async with database.writing() as connection:
+            await connection.run_sync(_make_older)
+        await _put(database, of_request, lone)
+        told = request_row("r1", session="s-1", tags="nightly,eval", technique="cisc")
+        await LedgerTable(database).write([], [told])
+
+    async with opened(database_url) as database:
+        rows = await LedgerTable(database).rows(Sought(since=0))
+
+    known = of_request._replace(technique="cisc", session="s-1", tags="nightly eval")
+    assert {row.id: row for row in rows} == {"r1.0": known, "gone.0": lone}
+
+
+async def test_an_older_replica_goes_on_writing_into_a_newer_database(database_url: str) -> None:
+    row = ledger_row()
+    async with opened(database_url) as database:
+        await _put(database, row)
+
+        assert await LedgerTable(database).rows(Sought(request="r1")) == [row]
+
+
+def test_a_line_of_an_older_release_is_read_and_one_of_a_newer_too() -> None:
+    row = ledger_row(technique="cisc", caveats="peak_rate", images=3)
+    line = orjson.loads(packed(row))
+
+    older = unpacked(orjson.dumps(line[: len(FIRST)]).decode())
+    newer = unpacked(orjson.dumps([*line, "more"]).decode())
+
+    assert older == row._replace(technique="", caveats=None, images=0)
+    assert newer == row
+    with pytest.raises(ValueError, match="no row"):
+        unpacked(orjson.dumps(line[: len(FIRST) - 1]).decode())
