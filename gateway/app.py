@@ -17,6 +17,8 @@ from gateway.stores.database.day import DayTable
 from gateway.surfaces import admin, operations, spoken
 from gateway.surfaces.approvals import ApprovalsEndpoint
 from gateway.surfaces.archive import archive_routes
+from gateway.surfaces.bill import BillEndpoint
+from gateway.surfaces.books import Books
 from gateway.surfaces.completion import CompletionEndpoint
 from gateway.surfaces.count_tokens import CountTokensEndpoint
 from gateway.surfaces.forecast import ForecastEndpoint
@@ -114,7 +116,8 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
     windows = WindowsEndpoint(parts.catalogue, parts.front, parts.admin_token)
     count = CountTokensEndpoint(parts.front, MESSAGES)
     metrics = operations.MetricsEndpoint(parts.spool, parts.collect, parts.metrics_token)
-    ledger = LedgerEndpoint(parts.spool, parts.rows, parts.durable)
+    books = Books(parts.spool, parts.rows, parts.durable)
+    ledger, bill = LedgerEndpoint(books), BillEndpoint(books)
     register = parts.durable.register if parts.durable else None
     accounts = (it.account for model in parts.catalogue.all() for it in (model, *model.others))
     seen = Sources(
@@ -137,6 +140,7 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
             *overview.routes(),
             *page_routes(),
             Route("/admin/ledger", admin.for_admin(parts.admin_token, ledger.serve)),
+            Route("/admin/bill", admin.for_admin(parts.admin_token, bill.serve)),
             *archive_routes(parts.front, parts.admin_token),
             *run_routes(parts.front.door, parts.front.behind),
             *admin.routes(register, parts.admin_token),

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import anyio
 import typer
 
-from gateway import approving, archiving, callers, foretelling, serving, simulating
+from gateway import approving, archiving, billing, callers, foretelling, serving, simulating
 from gateway.app import CHAT
 from gateway.calibrate import (
     UnusableQuestions,
@@ -67,6 +67,7 @@ main = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 for name, commands in (*callers.COMMANDS.items(), ("approvals", approving.approvals)):
     main.add_typer(commands, name=name)
 main.command("forecast")(foretelling.forecast)
+main.command("bill")(billing.bill)
 main.command("doctor")(doctor)
 main.command("simulate")(simulating.simulate)
 main.add_typer(archiving.commands, name="runs")

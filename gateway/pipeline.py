@@ -164,17 +164,9 @@ class Pipeline:
         patience = _patience(asked, plan, surface_s, journal)
         request_id = asked.request_id or token_hex(16)
         run = journal.name if journal is not None else wishes.run or request_id
-        whose = Whose(
-            request_id,
-            run,
-            caller.name,
-            caller.team,
-            plan.technique,
-            wishes.session,
-            wishes.tags,
-        )
+        said = plan.technique, wishes.session, wishes.tags
         standing = Standing(
-            whose=whose,
+            whose=Whose(request_id, run, caller.name, caller.team, *said),
             use=plan.technique,
             tenant=caller.name or "",
             priority=_priority(caller, wishes.priority),

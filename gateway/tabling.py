@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from techniques.core.json import Json, JsonObject
@@ -10,11 +10,20 @@ from techniques.core.json import Json, JsonObject
 _MOST: Final = 30
 
 
-def table(columns: Sequence[str], rows: Sequence[JsonObject]) -> str:
-    """Return *rows* as lines under a head, one a row; what is not said is a dash."""
+def table(columns: Sequence[str], rows: Sequence[JsonObject], numbers: Collection[str] = ()) -> str:
+    """Return *rows* as lines under a head, one a row; what is not said is a dash.
+
+    Columns that are called *numbers* stand to the right.
+    """
     cells = [list(columns), *([_cell(row.get(name)) for name in columns] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in cells)
+    placed = [str.rjust if name in numbers else str.ljust for name in columns]
+    return "\n".join(
+        "  ".join(
+            put(cell, width) for put, cell, width in zip(placed, line, widths, strict=True)
+        ).rstrip()
+        for line in cells
+    )
 
 
 def key_table(rows: Sequence[JsonObject]) -> str:
@@ -47,5 +56,5 @@ def _cell(value: Json) -> str:
             return "-"
         case list():
             return ",".join(map(str, value)) or "(none)"
-        case _:
-            return str(value)
+        case _:  # what a client wrote must not speak to the terminal
+            return "".join(c if c.isprintable() else "?" for c in str(value))

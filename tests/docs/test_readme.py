@@ -26,6 +26,7 @@ DOCUMENTS = (
     "docs/operations.md",
     "docs/pricing.md",
     "docs/ui.md",
+    "docs/billing.md",
 )
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 COMMANDS = [
@@ -37,9 +38,14 @@ COMMANDS = [
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("gateway")
-    with Gateway(folder, {**embedded({}), "server": {"port": 0}}) as gateway:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder that the gateway runs in."""
+    return tmp_path_factory.mktemp("gateway")
+
+
+@pytest.fixture(scope="module")
+def address(home: Path) -> Iterator[str]:
+    with Gateway(home, {**embedded({}), "server": {"port": 0}}) as gateway:
         yield f"http://127.0.0.1:{gateway.port}"
 
 
@@ -51,14 +57,15 @@ def _asked(address: str) -> str:
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_a_command_works(line: str, address: str, tmp_path: Path) -> None:
+def test_a_command_works(line: str, address: str, home: Path, tmp_path: Path) -> None:
+    folder = home if line.startswith("lockgate bill") else tmp_path
     if line.startswith("curl ") and shutil.which("curl") is None:
         pytest.skip("curl is not installed")
     if "REQUEST_ID" in line:
         line = line.replace("REQUEST_ID", _asked(address))
     line = line.replace(ADDRESS, address).replace("curl ", "curl --fail-with-body -sS ", 1)
 
-    assert run(command_of(line), tmp_path)
+    assert run(command_of(line), folder)
 
 
 @pytest.mark.timeout(90)
@@ -108,6 +115,7 @@ def test_every_command_in_the_table_exists() -> None:
         ["key", "create"],
         ["team", "create"],
         ["budget", "list"],
+        ["bill"],
         ["approvals", "list"],
         ["runs", "list"],
         ["techniques"],

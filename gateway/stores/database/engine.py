@@ -20,7 +20,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from gateway.stores.database.migrate import NewerDatabase, bring_up
+from gateway.stores.database.migrate import HEAD, NewerDatabase, bring_up, version_of
 from gateway.stores.database.tables import KEYS
 
 _BEGINS: Final = "lockgate_begins"
@@ -117,14 +117,48 @@ async def opened(url: str, *, pool: int = 5) -> AsyncGenerator[Database, None]:
         await engine.dispose()
 
 
+@asynccontextmanager
+async def read_only(url: str) -> AsyncGenerator[Database, None]:
+    """Open the database at *url* to be read as it is: it is neither made nor changed.
+
+    Raises:
+        DatabaseUnusable: There is none, it cannot be reached, or another release has left it.
+    """
+    if not await _is_there(url):
+        raise _unusable(url, FileNotFoundError("there is no such file"))
+    engine = _engine(url, 1)
+    try:
+        try:
+            async with engine.connect() as plain:
+                connection = await plain.execution_options(**{_BEGINS: "BEGIN"})
+                version = await connection.run_sync(version_of)
+        except (SQLAlchemyError, OSError) as error:
+            raise _unusable(url, error) from error
+        if version != HEAD:
+            raise _unusable(url, NewerDatabase(_OTHER))
+        yield Database(engine)
+    finally:
+        await engine.dispose()
+
+
+_OTHER: Final = (
+    "its tables are not those of this release; a gateway that starts brings older ones up to date"
+)
+
+
+async def _is_there(url: str) -> bool:
+    named = make_url(url)
+    is_file = named.get_backend_name() == "sqlite"
+    return not is_file or await anyio.Path(named.database or "").exists()
+
+
 async def holds_keys(url: str) -> bool:
     """Return whether the database at *url* has keys, revoked ones too; it is left as it is.
 
     Raises:
         DatabaseUnusable: It cannot be reached.
     """
-    named = make_url(url)
-    if named.get_backend_name() == "sqlite" and not await anyio.Path(named.database or "").exists():
+    if not await _is_there(url):
         return False
     async with connecting(url) as connection:
         return await connection.run_sync(_holds_keys)

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
-from sqlalchemy import Select, Table, func, select
+from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gateway.stores.database.bills import Bill, halves, joined, read, summed
 from gateway.stores.database.engine import Database
 from gateway.stores.database.rows import LedgerRow, RequestRow, instant
+from gateway.stores.database.sought import MOST, Sought, asked, place_of
 from gateway.stores.database.tables import LEDGER, REQUESTS
-
-_MOST: Final = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """Which rows: all that is said must hold. ``since`` is microseconds since the epoch."""
-
-    request: str | None = None
-    run: str | None = None
-    key: str | None = None
-    since: int | None = None
-    limit: int = _MOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +50,31 @@ class LedgerTable:
             DatabaseLost: The database does not answer.
         """
         async with self._database.reading() as connection:
-            found = await connection.execute(_asked(sought))
+            found = await connection.execute(asked(sought))
             return [LedgerRow(*row) for row in found]
+
+    async def pages(self, sought: Sought) -> AsyncGenerator[list[LedgerRow], None]:
+        """Yield all rows that are *sought*, many at a time, and hold nothing open in between.
+
+        Raises:
+            DatabaseLost: The database does not answer.
+        """
+        rows: list[LedgerRow] | None = None
+        while rows is None or len(rows) == MOST:
+            rows = await self.rows(replace(sought, limit=MOST))
+            if rows:
+                yield rows
+                sought = replace(sought, after=place_of(rows[-1]))
+
+    async def bill(self, sought: Sought, by: Sequence[str] = ()) -> Bill:
+        """Return the sums of the rows that are *sought*, parted by *by*, names of ``GROUPS``.
+
+        Raises:
+            DatabaseLost: The database does not answer.
+            TooManyLines: There are too many groups.
+        """
+        async with self._database.reading() as connection:
+            return read(by, await connection.execute(summed(sought, by)))
 
     async def request(self, request_id: str) -> RequestRow | None:
         """Return the request of that id, None if it is not known.
@@ -84,31 +96,13 @@ class LedgerTable:
             DatabaseLost: The database does not answer.
         """
         owner = LEDGER.c.team if spender.is_team else LEDGER.c.key
-        query = select(func.coalesce(func.sum(LEDGER.c.cost), 0)).where(owner == spender.name)
+        query = select(*halves(LEDGER.c.cost)).where(owner == spender.name)
         if start is not None:
             query = query.where(LEDGER.c.started_at >= instant(start.timestamp()))
         if end is not None:
             query = query.where(LEDGER.c.started_at < instant(end.timestamp()))
         async with self._database.reading() as connection:
-            return int(await connection.scalar(query) or 0)
-
-
-def _asked(sought: Sought) -> Select[Any]:
-    query = select(LEDGER)
-    for column, value in (
-        (LEDGER.c.request_id, sought.request),
-        (LEDGER.c.run, sought.run),
-        (LEDGER.c.key, sought.key),
-    ):
-        if value is not None:
-            query = query.where(column == value)
-    if sought.since is not None:
-        query = query.where(LEDGER.c.started_at >= sought.since)
-    if sought.request is None and sought.run is None:
-        query = query.order_by(LEDGER.c.started_at.desc(), LEDGER.c.id.desc())
-    else:
-        query = query.order_by(LEDGER.c.started_at, LEDGER.c.id)
-    return query.limit(min(sought.limit, _MOST))
+            return joined(*(await connection.execute(query)).one())
 
 
 def _insert(table: Table, database: Database) -> str:

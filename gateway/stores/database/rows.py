@@ -133,6 +133,10 @@ def told(row: LedgerRow) -> JsonObject:
     return fields
 
 
+TOLD: Final = (*(name for name in LedgerRow._fields if name != "cost"), "cost_usd", "cost_tier")
+"""The names of what ``told`` tells, in its order."""
+
+
 def told_request(row: RequestRow) -> JsonObject:
     """Return what is known of the request as a whole."""
     return {

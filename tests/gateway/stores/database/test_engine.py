@@ -25,7 +25,8 @@ from tests.architecture.source import ROOT
 OPENS = """
 import anyio, sys
 from gateway.stores.database.engine import opened
-from gateway.stores.database.ledger import LedgerTable, Sought
+from gateway.stores.database.ledger import LedgerTable
+from gateway.stores.database.sought import Sought
 from tests.gateway.stores.database.scene import ledger_row
 
 async def main(url, name):

@@ -6,13 +6,16 @@ from typing import Any
 import pytest
 
 from gateway.stores.database.engine import opened
-from gateway.stores.database.ledger import LedgerTable, Sought, Spender
+from gateway.stores.database.ledger import LedgerTable, Spender
 from gateway.stores.database.rows import MOST, LedgerRow, instant, kept, packed, told, unpacked
+from gateway.stores.database.sought import Sought
 from tests.gateway.stores.database.scene import AT, ledger_row, request_row
 
 
 async def test_what_is_written_is_read_as_it_was(database_url: str) -> None:
-    counts: dict[str, Any] = {name: n for n, name in enumerate(LedgerRow._fields) if name.endswith("_tokens")}
+    counts: dict[str, Any] = {
+        name: n for n, name in enumerate(LedgerRow._fields) if name.endswith("_tokens")
+    }
     row = ledger_row(
         cost=MOST,
         key=None,

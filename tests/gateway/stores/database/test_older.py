@@ -12,8 +12,9 @@ from sqlalchemy import Connection, text
 
 from gateway.stores.database import migrate
 from gateway.stores.database.engine import Database, opened
-from gateway.stores.database.ledger import LedgerTable, Sought
+from gateway.stores.database.ledger import LedgerTable
 from gateway.stores.database.rows import LedgerRow, packed, unpacked
+from gateway.stores.database.sought import Sought
 from gateway.stores.database.tables import METADATA
 from tests.gateway.stores.database.scene import ledger_row, request_row
 

@@ -10,8 +10,9 @@ from sqlalchemy import text
 from sqlalchemy.exc import DataError
 
 from gateway.stores.database.engine import Database, DatabaseLost, opened
-from gateway.stores.database.ledger import LedgerTable, Sought
+from gateway.stores.database.ledger import LedgerTable
 from gateway.stores.database.rows import LedgerRow, RequestRow
+from gateway.stores.database.sought import Sought
 from gateway.stores.database.writer import Result, RowWriter, Written
 from tests.gateway.stores.database.scene import ledger_row, request_row
 
