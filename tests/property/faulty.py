@@ -21,7 +21,6 @@ FAULTS: tuple[Fault, ...] = ("refused", "error", "limited", "wrong", "cut", "gar
 _STATUS: Mapping[Fault | None, int] = {"error": 500, "limited": 429, "wrong": 400}
 _WRONG = orjson.dumps({"error": {"message": "Something is wrong.", "type": "error"}})
 _JSON = {"content-type": "application/json"}
-_LONG_S = 10_000.0
 
 
 @dataclass(slots=True)
@@ -36,10 +35,12 @@ class Served:
 class Faulty:
     """The simulation with faults: call number *n* has that of ``faults[n]``, if there is one.
 
-    Each call takes a second. ``open`` counts answers that were not closed.
+    Each call takes a second, a silent one *silent_s* more. ``open`` counts answers that were not
+    closed.
     """
 
     faults: Mapping[int, Fault]
+    silent_s: float = 10_000.0
     served: list[Served] = field(default_factory=list)
     open: int = 0
     mask: Mask = field(default_factory=lambda: Mask({}))
@@ -54,7 +55,7 @@ class Faulty:
         if fault == "refused":
             raise UpstreamFailed("Nobody listens.", "transport", retryable=True)
         if fault == "silent":
-            await anyio.sleep(_LONG_S)
+            await anyio.sleep(self.silent_s)
             raise UpstreamFailed("Nothing came.", "timeout", retryable=True)
         if fault in _STATUS:
             return _Answer(self, None, SimulatedResponse(_STATUS[fault], _JSON, [(_WRONG, 0)]))
