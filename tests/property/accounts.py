@@ -15,8 +15,9 @@ from gateway.config import Config, Secrets
 from gateway.metering.ledger import Fact
 from gateway.metering.meters.durable import DurableRows
 from gateway.policy.keys import digest
-from gateway.stores.database.rows import LedgerRow
+from gateway.stores.database.rows import LedgerRow, unpacked
 from gateway.stores.database.writer import Written
+from gateway.stores.ledger import LedgerStore
 from gateway.upstream.provider import HttpCall
 from gateway.upstream.redact import Mask
 from gateway.upstream.transport import Response
@@ -32,6 +33,7 @@ PICO: Final = 10**12
 CAP: Final = 1_000
 """Dollars of the budget: enough for everything."""
 
+_POOL: Final = "key:rich"
 _SILENT_S: Final = 5.0
 """Services of the gateway look after things each second: more would take them long."""
 
@@ -68,6 +70,7 @@ class Told:
         counted: By how much the metrics rose: calls, tokens by type, money.
         charged: What was taken from the budget.
         served: How many calls the provider had.
+        kept: The rows that were charged to the budget, as another replica would write them.
     """
 
     rows: list[LedgerRow]
@@ -75,6 +78,7 @@ class Told:
     counted: Mapping[str, float]
     charged: int
     served: int
+    kept: list[LedgerRow]
 
 
 @dataclass
@@ -144,6 +148,7 @@ class Accounts:
             {name: after[name] - before.get(name, 0) for name in after},
             left - await self._left(),
             len(self.provider.served),
+            await self._kept(),
         )
 
     def _rows(self) -> list[LedgerRow]:
@@ -190,12 +195,22 @@ class Accounts:
                     totals[name] = totals.get(name, 0) + sample.value
         return totals
 
-    async def _left(self) -> int:
-        """Return the picodollars that are left of the budget; nothing of it is held."""
+    @property
+    def _store(self) -> LedgerStore:
         assert self._parts is not None
         pacer = self._parts.front.pipeline.pacer
         assert pacer is not None
-        found = await pacer.store.peek("key:rich")
+        return pacer.store
+
+    async def _kept(self) -> list[LedgerRow]:
+        """Take the rows that are charged out of the store."""
+        found = await self._store.rows(_POOL, 500, 0)
+        self._store.acknowledge(_POOL, [lease for lease, _ in found])
+        return [unpacked(line) for _, line in found]
+
+    async def _left(self) -> int:
+        """Return the picodollars that are left of the budget; nothing of it is held."""
+        found = await self._store.peek(_POOL)
         if not found.windows:
             return CAP * PICO
         (window,) = found.windows

@@ -111,6 +111,8 @@ def agree(told: Told) -> None:
         kind: sum(getattr(row, f"{kind}_tokens") for row in rows) for kind in KINDS
     }
     assert told.charged == (known(rows) if rows and rows[0].key == "rich" else 0)
+    if rows and rows[0].key == "rich":
+        assert sorted(told.kept) == sorted(rows)
     total = None if any(row.cost is None for row in rows) else known(rows)
     assert set(amounts(told)) <= {(total, len(rows))}
 
@@ -137,6 +139,8 @@ def asked(accounts: Accounts, technique: str, case: Case) -> Told:
         "seed": 5,
     }
     wishes = {
+        "x-lockgate-session": "s-1",
+        "x-lockgate-tags": "nightly, job=7",
         "x-lockgate-technique": technique,
         "x-lockgate-judge": case.judge,
         "x-lockgate-channels": case.judge,
