@@ -43,7 +43,6 @@ COMING: Final = MappingProxyType(
 PARTLY: Final = MappingProxyType(
     {
         "LIF-01": "the Responses surface: 7 · Every client",
-        "LIF-12": "a ledger in a database that is down: 5 · Money and sight",
         "JSON-01": "the Responses surface: 7 · Every client",
         "PAR-02": "the Responses surface: 7 · Every client",
         "PAR-04": "the Responses surface: 7 · Every client",

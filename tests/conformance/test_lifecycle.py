@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -248,3 +250,23 @@ def test_what_is_kept_of_many_requests_is_bounded(stage: Stage) -> None:
         list(pool.map(ask, [250] * 4))
 
     assert stage.gateway.memory() - before < 25_000_000
+
+
+@pytest.mark.case("LIF-12")
+@pytest.mark.gateway({}, fresh=True)
+def test_rows_wait_while_the_database_takes_none_and_nobody_waits_for_them(stage: Stage) -> None:
+    stage.upstream.chooses(lambda _asked: script.completion("fine"))
+    written = "lockgate_ledger_requests_total"
+    with closing(sqlite3.connect(stage.gateway.folder / "lockgate.db")) as database:
+        database.execute("BEGIN EXCLUSIVE")  # as a full disk or a lost server would
+        answers = [stage.chat() for _ in range(30)]
+        unwritten = stage.total(written, result="written")
+        database.rollback()
+
+    assert max(answer.took for answer in answers) < 1
+    assert unwritten == 0
+    assert within(20, lambda: stage.total(written, result="written") == 30)
+    assert stage.total(written, result="dropped") == 0
+    assert [stage.row(answer)["request_id"] for answer in answers] == [
+        answer.request_id for answer in answers
+    ]

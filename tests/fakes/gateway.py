@@ -136,6 +136,11 @@ class Gateway:
         self.stop()
 
     @property
+    def folder(self) -> Path:
+        """The folder that the process runs in; its database is there."""
+        return self._folder
+
+    @property
     def log(self) -> str:
         """Everything the process has written so far."""
         return self._log.read_text(errors="replace")
