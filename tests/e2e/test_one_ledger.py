@@ -106,6 +106,13 @@ class Rig:
         assert found.status == 200, found.body
         return found.json
 
+    def exported(self) -> list[Json]:
+        """Return all rows of the ledger, as a replica exports them."""
+        path = "/admin/ledger?since=2020-01-01&format=ndjson"
+        found = self.gateways[0].get(path, ADMIN_TOKEN)
+        assert found.status == 200, found.body
+        return [orjson.loads(line) for line in found.body.splitlines()]
+
     def has_ended(self) -> bool:
         """Return whether every request has, and nothing is held any more."""
         pages = (gateway.get("/metrics").body.decode().splitlines() for gateway in self.gateways)
@@ -204,6 +211,9 @@ def test_the_metrics_of_all_replicas_come_to_what_the_ledger_says(rig: Rig) -> N
     assert bills == bills[:1] * REPLICAS
     assert bills[0]["unknown_calls"] > 0
     assert bills[0]["calls"] == len(rig.upstream.asked)
+    rows = rig.exported()
+    assert len(rows) == len({row["id"] for row in rows}) == bills[0]["calls"]
+    assert sum(pico(row["cost_usd"] or "0") for row in rows) == pico(bills[0]["at_least_usd"])
     paid = rig.bill("key=paid")["total"]
     assert pico(paid["cost_usd"]) == charged(rig.store, PREFIX, "key:paid") > 0
     assert by_command(rig.config) == bills[0]
