@@ -12,27 +12,23 @@ from pathlib import Path
 from typing import Final
 
 import orjson
+import yaml
 from prometheus_client import CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
 from docs import failures, limits, prices, thinking
+from gateway.config import Config
 from gateway.config.context import ContextConfig
 from gateway.config.database import DatabaseConfig
 from gateway.config.journal import JournalConfig
 from gateway.config.pricing import CatalogueConfig, PricingConfig
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import ServerConfig, UpstreamConfig
-from gateway.metering.meters.attention import AttentionCounts
-from gateway.metering.meters.context import ContextMeter
-from gateway.metering.meters.database import DatabaseCounters
-from gateway.metering.meters.forecast import ForecastMeter
+from gateway.lasting import Counts
 from gateway.metering.meters.local import LocalMeter
-from gateway.metering.meters.pacing import PacingMeter
-from gateway.metering.meters.prometheus import PrometheusMeter
-from gateway.metering.meters.reloads import ReloadMeter
-from gateway.metering.meters.runs import RunsMeter
 from gateway.policy import wishes
 from gateway.upstream.simulated.settings import ABOUT, MODELS
 from gateway.wire.anthropic import AnthropicMessages
@@ -170,21 +166,29 @@ class _Listed(CollectorRegistry):
         super().register(collector)
 
 
+def _counted() -> _Listed:
+    """Return all metrics that a gateway has."""
+    registry = _Listed()
+    Counts(registry, Config())
+    LocalMeter(registry, ())
+    return registry
+
+
+def metric_names() -> set[str]:
+    """Return the names of all metrics, as queries have them."""
+    return {_named(family) for metric in _counted().metrics for family in metric.describe()}
+
+
+def _named(family: Metric) -> str:
+    return f"{family.name}{'_total' if family.type == 'counter' else ''}"
+
+
 def metrics() -> str:
     """Return the table of the metrics, as Prometheus names them."""
-    registry = _Listed()
-    PrometheusMeter(registry, ())
-    DatabaseCounters(registry)
-    PacingMeter(registry, (), {})
-    ForecastMeter(registry)
-    RunsMeter(registry, ())
-    AttentionCounts(registry, ())
-    ContextMeter(registry)
-    LocalMeter(registry, ())
-    ReloadMeter(registry)
+    registry = _counted()
     rows = [
         (
-            f"`{family.name}{'_total' if family.type == 'counter' else ''}`",
+            f"`{_named(family)}`",
             family.type,
             ", ".join(f"`{label}`" for label in vars(metric)["_labelnames"]) or "-",
             family.documentation,
@@ -193,6 +197,27 @@ def metrics() -> str:
         for family in metric.describe()
     ]
     return _table(("metric", "type", "labels", "meaning"), rows)
+
+
+def alerts() -> str:
+    """Return the table of the alerts, as Prometheus's rules have them."""
+    file = ROOT / "deploy" / "prometheus" / "rules" / "alerts.yml"
+    rules = [
+        rule for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]
+    ]
+    rows = [
+        (
+            f"`{rule['alert']}`",
+            rule["labels"]["severity"],
+            _LABEL.sub(r"*\1*", rule["annotations"]["summary"]),
+            rule["annotations"]["action"],
+        )
+        for rule in rules
+    ]
+    return _table(("alert", "severity", "says", "do"), rows)
+
+
+_LABEL: Final = re.compile(r"\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}")
 
 
 def errors() -> str:
@@ -273,6 +298,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "sources": sources,
     "options": options,
     "metrics": metrics,
+    "alerts": alerts,
     "errors": errors,
     "errors-asked": lambda: _table(failures.ASKED_HEAD, failures.asked_rows()),
     "warnings": warnings,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -12,6 +12,7 @@ from gateway.doubting import asked_of_people
 from gateway.keeping import Durable, Kept
 from gateway.runs.book import RunBook
 from gateway.runs.wanted import RunPolicy
+from gateway.runs.watching import watch
 from gateway.stores.journal.apart import ApartJournal
 from gateway.stores.journal.journal import Journal
 from gateway.stores.journal.memory import MemoryJournal
@@ -25,12 +26,16 @@ _MOST_WAIT_S: Final = 5.0
 
 @asynccontextmanager
 async def bookkeeping(
-    config: Config, kept: Kept, board: Board | None
+    config: Config,
+    kept: Kept,
+    board: Board | None,
+    show: Callable[[int, int], None] = lambda _suspended, _overdue: None,
 ) -> AsyncGenerator[RunBook | None, None]:
     """Open what *config* says; leaving breaks off what is under way, so that it can go on later.
 
     Runs of keys that are to be kept apart are in the memory of this process. On *board* somebody is
-    asked about calls that may have been paid for.
+    asked about calls that may have been paid for. *show* is told now and then how many runs are
+    put away, and how many of them are overdue.
     """
 
     def is_apart(owner: str) -> bool:
@@ -53,6 +58,7 @@ async def bookkeeping(
     async with journal_of(config, kept.durable) as journal, task_group() as group:
         book = RunBook(ApartJournal(journal, MemoryJournal(), is_apart), policy)
         await group.start(book.floor.serve)
+        group.start_soon(watch, book.journal, show)
         try:
             yield book
         finally:

@@ -21,19 +21,26 @@ from gateway.metering.meters.attention import AttentionCounts
 from gateway.metering.meters.context import ContextMeter
 from gateway.metering.meters.database import DatabaseCounters
 from gateway.metering.meters.forecast import ForecastMeter
+from gateway.metering.meters.genai import GenAIMeter
 from gateway.metering.meters.log import log_requests
+from gateway.metering.meters.money import MoneyMeter
 from gateway.metering.meters.pacing import PacingMeter
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.reloads import ReloadMeter
 from gateway.metering.meters.rows import RecentRows
 from gateway.metering.meters.runs import RunsMeter
+from gateway.metering.meters.store import StoreMeter
+from gateway.metering.meters.techniques import TechniqueMeter
 from gateway.metering.spool import Reader, Spool
-from gateway.opening import Pacing, pacing, pacing_labels
+from gateway.opening import Meters, Pacing, pacing, pacing_labels
 from gateway.runs.book import RunBook
 from gateway.surfaces.gate import Gate
+from gateway.tracing import Tracing, span_counts, tracing
 from gateway.upstream.account import Account
 from gateway.upstream.llama_cpp.opening import Hosting, hosting
 from gateway.upstreams import Upstreams
+from techniques import catalog
+from techniques.core.registry import load
 
 
 class Counts:
@@ -42,14 +49,20 @@ class Counts:
     def __init__(self, registry: CollectorRegistry, config: Config) -> None:
         self.requests = PrometheusMeter(registry, [model.name for model in config.models])
         self.database = DatabaseCounters(registry)
-        self.pacing = PacingMeter(registry, *pacing_labels(config))
+        paced, names = pacing_labels(config)
+        self.pacing = PacingMeter(registry, paced, names, alone=config.store.redis is None)
+        self.genai = GenAIMeter(registry)
+        self.techniques = TechniqueMeter(registry, load(catalog))
+        self.money = MoneyMeter(registry, paced, _teams(config))
+        self.store = StoreMeter(registry)
+        self.spans = span_counts(registry)
         self.runs = RunsMeter(registry, _provided(config))
         self.attention = AttentionCounts(registry, config.tool_quota.tools)
         self.context = ContextMeter(registry)
         self.seen = Seen(ForecastMeter(registry))
         self.reloads = ReloadMeter(registry)
         self.rows = RecentRows()
-        self._shown = {*_provided(config), *pacing_labels(config)[0]}
+        self._shown = {*_provided(config), *paced}
 
     def expect(self, config: Config) -> None:
         """Show the models of *config* from now on, beside those of before."""
@@ -58,12 +71,17 @@ class Counts:
         self._shown |= new
         self.requests.expect({model for model, _ in new})
         self.pacing.expect(new.intersection(paced), names)
+        self.money.expect(new.intersection(paced), _teams(config))
         self.runs.expect(new.intersection(_provided(config)))
 
     def readers(self) -> tuple[Reader, ...]:
         """Return all that read facts."""
-        own = (self.requests, self.pacing, self.runs, self.attention, self.context)
-        return (*own, *self.seen.meters, self.rows, log_requests)
+        own = (self.requests, self.genai, self.pacing, self.runs, self.techniques, self.money)
+        return (*own, self.attention, self.context, *self.seen.meters, self.rows, log_requests)
+
+
+def _teams(config: Config) -> Iterable[str]:
+    return [team.name for team in config.teams]
 
 
 def _provided(config: Config) -> Iterable[tuple[str, str]]:
@@ -85,6 +103,7 @@ class Lasting:
     paced: Pacing
     hosting: Hosting
     uses: Meter
+    traces: Tracing
     runs: RunBook | None = None
     board: Board | None = None
     slimmer: Slimmer = field(default_factory=Slimmer)
@@ -113,17 +132,23 @@ async def lasting(
     first = now()
     async with AsyncExitStack() as stack:
         kept = await stack.enter_async_context(keeping(config, secrets, counts.database))
-        spool = Spool((*counts.readers(), *kept.meters))
+        traces = await stack.enter_async_context(tracing(config.tracing, counts.spans))
+        spool = Spool((*counts.readers(), *traces.readers, *kept.meters))
         stack.callback(spool.drain)
         paced = await stack.enter_async_context(
-            pacing(config, accounts, kept.durable, counts.pacing)
+            pacing(
+                config,
+                accounts,
+                kept.durable,
+                Meters(counts.pacing, counts.money, counts.store),
+            )
         )
         board = await stack.enter_async_context(
             asking_people(
                 config, secrets, counts.attention, shared=paced.ledger, database=kept.database
             )
         )
-        runs = await stack.enter_async_context(bookkeeping(config, kept, board))
+        runs = await stack.enter_async_context(bookkeeping(config, kept, board, counts.runs.away))
         hosts = await stack.enter_async_context(hosting(first.hosts, first.accounts, paced.ledger))
         uses = Meter(ledger_for(config, paced.ledger))
-        yield Lasting(secrets, counts, spool, kept, paced, hosts, uses, runs, board)
+        yield Lasting(secrets, counts, spool, kept, paced, hosts, uses, traces, runs, board)

@@ -7,13 +7,18 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
+import anyio
+
 from gateway.admission.legacy.estimator import Terms
 from gateway.admission.need.conformal import Conformal
 from gateway.admission.need.sigma import Legacy
 from gateway.clock import utc_now
 from gateway.config import Config
 from gateway.keeping import Durable
+from gateway.metering.meters.money import MoneyMeter
 from gateway.metering.meters.pacing import PacingMeter
+from gateway.metering.meters.store import StoreMeter
+from gateway.pacing.burning import standing
 from gateway.pacing.keeper import Keeper
 from gateway.pacing.pacer import Pacer, PacingPolicy
 from gateway.pacing.purse import Spent
@@ -24,6 +29,15 @@ from gateway.stores.ledger import LedgerStore, StoreLost
 from gateway.stores.opening import ledger_of
 from gateway.upstream.account import Account
 from techniques.core.groups import task_group
+
+
+@dataclass(frozen=True, slots=True)
+class Meters:
+    """What is told of windows, of budgets and of the stores."""
+
+    pacing: PacingMeter
+    money: MoneyMeter
+    store: StoreMeter
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +79,26 @@ async def pacing(
     config: Config,
     accounts: Callable[[], Iterable[Account]],
     durable: Durable | None,
-    meter: PacingMeter,
+    meters: Meters,
 ) -> AsyncGenerator[Pacing, None]:
     """Open what *config* says; leaving ends what runs beside it.
 
     *accounts* gives those of the moment.
     """
-    stated = config.pacing
+    stated, store = config.pacing, meters.store
     async with AsyncExitStack() as stack:
         ledger = await stack.enter_async_context(
-            ledger_of(config.store, stated.queue, config.server.workers, meter.store)
+            ledger_of(config.store, stated.queue, config.server.workers, (store.store, store.asked))
         )
         predictor = Legacy(Terms()) if stated.predictor == "legacy" else Conformal()
         pacer = Pacer(ledger, predictor, _policy(config), _spent(durable))
         group = await stack.enter_async_context(task_group())
         stack.callback(group.cancel_scope.cancel)
         opened = Pacing(pacer, ledger)
-        looked = partial(_show_store, opened, meter)
-        group.start_soon(Keeper(pacer, accounts, meter.look, looked).serve)
+        looked = partial(_show, opened, accounts, meters)
+        group.start_soon(Keeper(pacer, accounts, meters.pacing.look, looked).serve)
         if durable is not None:
+            durable.writer.on_tried = store.wrote
             recovery = Recovery(ledger, pacer.purse_pools, durable.ledger.write)
             durable.writer.on_written = recovery.written
             group.start_soon(recovery.serve)
@@ -96,10 +111,15 @@ def _policy(config: Config) -> PacingPolicy:
     return PacingPolicy(stated.mode, patience.stream_s, patience.json_s, stated.move_after_s)
 
 
-def _show_store(opened: Pacing, meter: PacingMeter) -> None:
+async def _show(opened: Pacing, accounts: Callable[[], Iterable[Account]], meters: Meters) -> None:
+    """Show what is known here of the store, of the accounts and of budgets."""
     ledger = opened.ledger
     if isinstance(ledger, GuardedLedger):
-        meter.dropped(ledger.dropped)
+        meters.store.dropped(ledger.dropped)
+    for account in accounts():
+        meters.pacing.shut(account.name, account.shut(anyio.current_time()))
+    with suppress(StoreLost):
+        meters.money.budgets(await standing(opened.pacer, utc_now()))
 
 
 def _has_own_limits(config: Config, durable: Durable | None) -> bool:

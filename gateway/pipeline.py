@@ -13,6 +13,7 @@ import anyio
 from gateway.admission.verdict import OnLimit, Patience
 from gateway.attention.tools import ToolQuotas
 from gateway.channels.choices import counted, repeated
+from gateway.channels.noted import noted
 from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryPolicy
 from gateway.channels.settled import settled
@@ -236,7 +237,7 @@ class Pipeline:
             techniques=plan.techniques,
             calibration=self.calibration,
         )
-        run = _run(plan, plan.card, asked.wishes)
+        run = noted(_run(plan, plan.card, asked.wishes), plan.technique, stack.ledger.record)
         if stack.trace is not None:
             return TracedChannel(run, task, channels, stack.trace)
         return TechniqueChannel(run, task, channels)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import anyio.to_thread
 import structlog
 from prometheus_client import CollectorRegistry
-from prometheus_client.multiprocess import MultiProcessCollector
 
 from gateway.attention.board import Board
 from gateway.attention.opening import tool_quotas
@@ -38,6 +37,7 @@ from gateway.policy.models import Catalogue
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.completion import Front
+from gateway.surfaces.operations import summed
 from gateway.surfaces.spoken import DIALECTS
 from gateway.upstream import provider, providers
 from gateway.upstreams import UpstreamBuilder, Upstreams, revealed
@@ -85,7 +85,7 @@ async def running(
         registry = CollectorRegistry()
         own = [name for name, row in config.providers.items() if row.llama_cpp is not None]
         builder = UpstreamBuilder(provider.load(providers), LocalMeter(registry, own))
-        house = House(builder, builder.build(config), _summed if several else lambda: registry)
+        house = House(builder, builder.build(config), summed if several else lambda: registry)
         stack.push_async_callback(house.close)
         counts = Counts(registry, config)
         there = await stack.enter_async_context(
@@ -172,6 +172,7 @@ class House:
             config.server.keepalive_s,
             behind=self._behind(door, pipeline),
             gate=there.gate,
+            traced=there.traces.begin,
         )
         counts = there.counts
         return Parts(
@@ -197,7 +198,8 @@ class House:
         there = self.lasting
         if there.runs is None:
             return None
-        return Behind(door, pipeline, (there.spool,), there.runs, DIALECTS, there.gate)
+        begin = there.traces.begin
+        return Behind(door, pipeline, (there.spool,), there.runs, DIALECTS, there.gate, begin)
 
     async def _pipeline(
         self, config: Config, catalogue: Catalogue, pacer: Pacer | None
@@ -227,12 +229,6 @@ class House:
                 _log.warning("sandbox.unavailable", kind=stated.kind, reason=reason)
             self._sandbox = stated, sandbox
         return self._sandbox[1]
-
-
-def _summed() -> CollectorRegistry:
-    registry = CollectorRegistry()
-    MultiProcessCollector(registry)
-    return registry
 
 
 def _calibration(config: Config) -> Calibration:

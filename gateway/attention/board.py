@@ -72,9 +72,6 @@ class Board:
         self.attending = attending
         self.counts = counts
         self._expires_s = expires_s
-        self.round = anyio.Lock()
-        """Held by who asks people: of two at once, one would find the meter used up by the other
-        and the question not yet asked."""
         self.stirred = anyio.Event()
         """Set, and replaced, when anything has changed."""
 

@@ -53,7 +53,7 @@ class _Admitted:
             channel.model, self._request, moves=channel.moves
         )
         self._call = call = channel.inner.open(self._request)
-        call.lease = lease.asking.lease
+        call.lease, call.held_s = lease.asking.lease, lease.asking.held_s
         try:
             events = await call.__aenter__()
         except BaseException as error:

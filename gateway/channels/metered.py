@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from secrets import token_hex
 from time import perf_counter
 from types import TracebackType
 
@@ -13,6 +14,7 @@ from gateway.metering.ledger import Answering, CallFinished, Ledger
 from gateway.upstream.head import Head, Headed
 from gateway.upstream.provider import Target
 from pricing.charge import charged
+from pricing.parts import output_part
 from pricing.price import Price
 from pricing.usage import Usage
 from techniques.core.channel import Channel
@@ -55,7 +57,8 @@ class MeteredChannel:
 class MeteredCall(Headed):
     """One sub-call, and what came by of it. ``row`` is its fact, once it has ended.
 
-    ``lease`` names what it holds of its account and its caller, "" if it holds nothing.
+    ``lease`` names what it holds of its account and its caller, "" if it holds nothing; it was
+    ``held_s`` at a rate limit before it was let through. ``span`` names it where a trace is kept.
     """
 
     __slots__ = (
@@ -69,10 +72,12 @@ class MeteredCall(Headed):
         "characters",
         "counted",
         "first_s",
+        "held_s",
         "lease",
         "mode",
         "outcome",
         "row",
+        "span",
         "thought",
         "told",
         "usage",
@@ -82,6 +87,10 @@ class MeteredCall(Headed):
 
     def __init__(self, channel: MeteredChannel, request: Request) -> None:
         self._channel = channel
+        self.span: str | None = None
+        if channel.ledger.trace is not None:
+            self.span = token_hex(8)
+            request = replace(request, traceparent=channel.ledger.trace.header(self.span))
         self._request = request
         self._call = channel.inner.open(request)
         self._started = perf_counter()
@@ -97,6 +106,7 @@ class MeteredCall(Headed):
         self.outcome = ""
         self.row: CallFinished | None = None
         self.lease = ""
+        self.held_s = 0.0
 
     def head(self) -> Head | None:
         """Return the head of the answer, as far as one has come."""
@@ -203,6 +213,9 @@ class MeteredCall(Headed):
             lease=self.lease,
             price=None if owed is None else owed.price,
             caveats=() if owed is None else owed.caveats,
+            held_s=self.held_s,
+            span=self.span,
+            output_cost=output_part(owed.cost, usage, price) if owed and price else None,
         )
         ledger.record(self.row)
 

@@ -20,6 +20,7 @@ _OPENED: Final[Mapping[str, tuple[str, ...] | None]] = {
     "store": None,
     "attention": ("expires", "attempts", "retry_s", "allow_private"),
     "database": None,
+    "tracing": None,
     "journal": None,
 }
 """Sections that are opened once, and which of their settings are; None: all."""

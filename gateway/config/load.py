@@ -34,7 +34,7 @@ _WITH_PASSWORD = re.compile(r"//[^/@]*:[^/@$]+@")
 _FILES = re.compile(  # named from the folder of the configuration
     r"reliability\.calibration|pricing\.(prices|tables\.\d+|catalogue\.(file|cache))"
 )
-_HEADER = re.compile(r"providers\..+\.headers\.([^.]+)")
+_HEADER = re.compile(r"(?:providers\..+|tracing)\.headers\.([^.]+)")
 _SCHEME = re.compile(r"[A-Za-z]+ +")
 
 

@@ -24,6 +24,7 @@ from gateway.config.pricing import PricingConfig
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.section import Section
 from gateway.config.thinking import Style, unfit
+from gateway.config.tracing import TracingConfig
 from gateway.config.values import Seconds, Size
 
 
@@ -155,6 +156,7 @@ class Config(Section):
     teams: tuple[TeamConfig, ...] = ()
     keys: tuple[KeyConfig, ...] = ()
     metrics: MetricsConfig = MetricsConfig()
+    tracing: TracingConfig = TracingConfig()
     router: RouterConfig = RouterConfig()
     context: ContextConfig = ContextConfig()
     pacing: PacingConfig = PacingConfig()

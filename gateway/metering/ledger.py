@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from gateway.admission.left import Left
+from gateway.metering.facts import Agreed, MoneyMet
+from gateway.metering.facts import RunPutAway as RunPutAway
+from gateway.metering.facts import RunResumed as RunResumed
+from gateway.metering.facts import StepAmbiguous as StepAmbiguous
+from gateway.metering.facts import StepReplayed as StepReplayed
 from gateway.metering.holds import Holds
+from gateway.metering.trace import Trace
 from pricing.cost import dollars
 from pricing.source import CostSource, worst
 from pricing.usage import Usage
@@ -22,7 +28,9 @@ class CallFinished(NamedTuple):
     ``reasoning_estimated`` that it did not tell how many of them were reasoning. ``cost`` is
     picodollars, None if the price is not known. ``started_at`` is seconds since the epoch,
     ``seconds`` and ``first_s`` (to the first content, None if none came) are durations. ``lease``
-    names the row for ever, where the money for it was held; else its request and place do.
+    names the row for ever, where the money for it was held; else its request and place do. It was
+    ``held_s`` seconds at a rate limit before it was sent; ``span`` names it in a trace.
+    ``output_cost`` is the part of ``cost`` that is for what was written, None if nobody knows.
     ``price`` names the row of the price book that the cost was worked out with, None if the price
     is not known; ``caveats`` say what of the call it does not fit (``pricing.charge``).
     """
@@ -43,6 +51,9 @@ class CallFinished(NamedTuple):
     lease: str | None = None
     price: str | None = None
     caveats: tuple[str, ...] = ()
+    held_s: float = 0.0
+    span: str | None = None
+    output_cost: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,36 +127,6 @@ class HeaderUnread:
 
 
 @dataclass(frozen=True, slots=True)
-class StepReplayed:
-    """A sub-call was answered from the journal of its run; *saved* picodollars it had cost."""
-
-    model: str
-    saved: int
-
-
-@dataclass(frozen=True, slots=True)
-class StepAmbiguous:
-    """A sub-call was sent by somebody who is gone, and nobody knows what came of it."""
-
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunPutAway:
-    """A run was suspended at the rate limit of its account."""
-
-    model: str
-    provider: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunResumed:
-    """A run goes on that had stopped. ``cause``: ``name``, ``body``, ``crash``, ``background``."""
-
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
 class ContextSlimmed:
     """A conversation was sent shorter than it came, ``after`` instead of ``before`` tokens.
 
@@ -180,6 +161,10 @@ class RequestBegun:
     dialect: str
 
 
+Route: TypeAlias = Literal["default", "asked", "model_slug", "auto"]
+"""Who chose the technique: the configuration, the call, the model's name in it, the router."""
+
+
 class RequestFinished(NamedTuple):
     """One client request, however it ended; exactly one a request.
 
@@ -189,6 +174,8 @@ class RequestFinished(NamedTuple):
     ``begun_s`` is the time to the first content.
     ``cancel_s`` is how long it took to close everything after the client had left. ``code`` is our
     name of what went wrong, None where nothing did. ``model`` is a configured name, or empty.
+    ``route`` is who chose the technique. ``trace`` is where the request stands in a trace, None if
+    none is kept.
     """
 
     request_id: str
@@ -212,6 +199,8 @@ class RequestFinished(NamedTuple):
     cancel_s: float | None
     code: str | None = None
     team: str | None = None
+    route: Route = "default"
+    trace: Trace | None = None
 
 
 Fact: TypeAlias = (
@@ -229,6 +218,8 @@ Fact: TypeAlias = (
     | StepAmbiguous
     | RunPutAway
     | RunResumed
+    | Agreed
+    | MoneyMet
     | RequestBegun
     | RequestFinished
 )
@@ -251,7 +242,7 @@ class Ledger:
     cancels what runs, so that the rows can tell it from other cancellations. ``answering`` is the
     model of the last sub-call that began to answer as ``answer``. ``holds`` are its pauses,
     ``left`` is what was left when the last sub-call was let through, by what is counted. ``tools``
-    are the answer's calls of tools that have quotas.
+    are the answer's calls of tools that have quotas. ``trace`` is None where none is kept.
     """
 
     meters: tuple[Meter, ...] = ()
@@ -262,6 +253,7 @@ class Ledger:
     holds: Holds = field(default_factory=Holds)
     left: dict[str, Left] = field(default_factory=dict)
     tools: list[ToolCalled] = field(default_factory=list)
+    trace: Trace | None = None
 
     def record(self, fact: Fact) -> None:
         """Keep *fact* and tell the meters."""

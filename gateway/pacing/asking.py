@@ -18,7 +18,7 @@ class Asking(NamedTuple):
 
     ``model`` is the provider's name of it, ``label`` the operator's. ``needs`` are of the windows
     of its account, ``own`` of those of its caller, in the pool ``purse``. ``call`` is None of one
-    that needs nothing and of which nothing is to be learned.
+    that needs nothing and of which nothing is to be learned. It has waited ``held_s``.
     """
 
     lease: str
@@ -30,3 +30,4 @@ class Asking(NamedTuple):
     needs: Amounts
     purse: str
     own: Amounts
+    held_s: float = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypeAlias
 
 import anyio
@@ -22,10 +22,15 @@ _CHARACTERS_PER_TOKEN: Final = 4
 _STEP: Final = 0.25
 _LEAST: Final = 16
 
+Looked: TypeAlias = Callable[[], Awaitable[None]]
 Seen: TypeAlias = Callable[[str, PoolState], None]
 """Takes in how the pool of the account of that name stands."""
 
 _log = structlog.get_logger()
+
+
+async def _unseen() -> None:
+    pass
 
 
 class Keeper:
@@ -40,7 +45,7 @@ class Keeper:
         pacer: Pacer,
         accounts: Callable[[], Iterable[Account]],
         seen: Seen,
-        looked: Callable[[], None] = lambda: None,
+        looked: Looked = _unseen,
     ) -> None:
         self._pacer = pacer
         self._accounts = accounts
@@ -57,7 +62,7 @@ class Keeper:
                 if anyio.current_time() - self._looked >= _LOOK_S:
                     self._looked = anyio.current_time()
                     await self.look()
-                    self._tried()
+                    await self._tried()
             except Exception:  # noqa: BLE001 - one of the boundaries: a service goes on
                 _log.exception("keeper.failed")
 

@@ -14,6 +14,7 @@ from gateway.admission.need.charge import charged
 from gateway.admission.need.value import Fit
 from gateway.admission.reading import NOTHING_TOLD, Told
 from gateway.clock import loop_time, utc_now
+from gateway.metering.facts import MoneyMet
 from gateway.metering.ledger import CallFinished, HeaderUnread, Ledger, LimitHit, NeedMet
 from gateway.metering.meters.durable import Whose, row_of
 from gateway.pacing.asking import NONE, Asking
@@ -257,6 +258,8 @@ class Lease:
             for name in asking.own
             if not name.endswith(_COUNTED)
         }
-        paid = any(map(is_money, asking.own))
-        told = packed(row_of(self._whose.kept(), row)) if paid else None
+        held = max((amount for name, amount in asking.own.items() if is_money(name)), default=None)
+        told = None if held is None else packed(row_of(self._whose.kept(), row))
+        if held is not None:
+            self._ledger.record(MoneyMet(asking.label, held, cost))
         self._store.settle(asking.purse, Settlement(asking.lease, used, row=told))

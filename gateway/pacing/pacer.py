@@ -16,6 +16,7 @@ from gateway.pacing.asking import Asking
 from gateway.pacing.lease import Lease
 from gateway.pacing.moving import Mover
 from gateway.pacing.purse import Purse, Spent
+from gateway.policy.budgets import Budget
 from gateway.policy.keys import Caller
 from gateway.stores.ledger import LedgerStore
 from gateway.upstream.account import Account
@@ -92,6 +93,14 @@ class Pacer:
     def purse_pools(self) -> list[str]:
         """Return the pools of callers whose budgets were held here."""
         return list({caller.pool for caller, _ in self._purses.values() if caller.budgets})
+
+    def budgets(self) -> dict[str, set[Budget]]:
+        """Return the budgets of callers that have been here, by the pools that they are in."""
+        found: dict[str, set[Budget]] = {}
+        for caller, _ in self._purses.values():
+            if caller.budgets:
+                found.setdefault(caller.pool, set()).update(caller.budgets)
+        return found
 
     def callers_pools(self) -> set[str]:
         """Return the pools of callers that have limits or budgets and have been here."""

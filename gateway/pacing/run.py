@@ -169,12 +169,8 @@ class Run:
     async def _let_through(self, asking: Asking, *, moves: bool) -> Asking:
         """Return *asking* as it was let through; what it holds may be less than it needs."""
         wave, (own, theirs) = await self._asker.ask_with_others(asking)
-        try:
-            while isinstance(own, Waiting) and is_money(own.binding):
-                await self._hold_on(asking, own, asking.lease)
-                own, _ = await self._asker.ask([asking])
-        finally:
-            self._ledger.holds.release(asking.lease)
+        began = loop_time() if isinstance(own, Waiting) or isinstance(theirs, Waiting) else None
+        own = await self._until_affordable(asking, own)
         errors.must_be_granted(own, self._purse.renews_s)
         self._asker.taken = True
         if isinstance(theirs, Waiting):
@@ -192,7 +188,17 @@ class Run:
         self._tell_left(own, theirs)
         if isinstance(theirs, Granted) and self._standing.use == "none":
             self._asker.tag = theirs.tag
-        return asking
+        return asking if began is None else asking._replace(held_s=loop_time() - began)
+
+    async def _until_affordable(self, asking: Asking, own: Answer) -> Answer:
+        """Wait as long as calls under way hold the money that *asking* needs."""
+        try:
+            while isinstance(own, Waiting) and is_money(own.binding):
+                await self._hold_on(asking, own, asking.lease)
+                own, _ = await self._asker.ask([asking])
+        finally:
+            self._ledger.holds.release(asking.lease)
+        return own
 
     def _tell_left(self, own: Answer, theirs: Answer) -> None:
         """Keep what is left for the caller to be told: of its own windows, else its account's."""

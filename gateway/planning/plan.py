@@ -28,6 +28,8 @@ NONE = "none"
 AUTO = "auto"
 BY_SLUG = "model slug"
 """Why a technique is carried out that the model's name asked for."""
+BY_WISH = "asked for"
+"""... that the call itself asked for."""
 _MOST_KNOWN = 1024
 
 
@@ -200,7 +202,7 @@ class Planner:
         """Return the technique's name, and what decided; a router's choice is among the allowed."""
         asked, why = self.defaults.technique, "default"
         if wishes.technique is not None:
-            asked, why = wishes.technique, "asked for"
+            asked, why = wishes.technique, BY_WISH
         elif slug is not None:
             asked, why = slug, BY_SLUG
         if asked != AUTO:

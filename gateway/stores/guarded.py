@@ -29,6 +29,8 @@ from gateway.stores.memory import MemoryLedger
 OnLoss: TypeAlias = Literal["closed", "local"]
 Told: TypeAlias = Callable[[Literal["lost", "back"]], None]
 """Is told when the shared ledger is lost, and when it is back."""
+Timed: TypeAlias = Callable[[str, float, Literal["done", "failed"]], None]
+"""Is told of each operation of the shared ledger how many seconds it took, and how it ended."""
 
 _SHARE: Final = 0.8
 _FIRST_S: Final = 1.0
@@ -45,16 +47,21 @@ def _untold(_how: Literal["lost", "back"]) -> None:
     pass
 
 
+def _untimed(_operation: str, _seconds: float, _end: Literal["done", "failed"]) -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class LossPolicy:
     """What becomes of calls that need a window, or money, while the store is lost.
 
-    ``told`` is told of each loss and of its end.
+    ``told`` is told of each loss and of its end, ``timed`` of each operation.
     """
 
     windows: OnLoss = "local"
     budgets: OnLoss = "closed"
     told: Told = _untold
+    timed: Timed = _untimed
 
 
 class GuardedLedger:
@@ -104,6 +111,7 @@ class GuardedLedger:
     async def define(self, pool: str, windows: Sequence[WindowSpec]) -> None:
         """See ``LedgerStore``."""
         await self._either(
+            "define",
             lambda: self.shared.define(pool, windows),
             lambda: self._local.define(pool, windows),
         )
@@ -123,7 +131,7 @@ class GuardedLedger:
             return await self._local.admit(pool, entry, dispatched=dispatched)
 
         return await self._either(
-            lambda: self.shared.admit(pool, entry, dispatched=dispatched), here
+            "admit", lambda: self.shared.admit(pool, entry, dispatched=dispatched), here
         )
 
     async def admit_both(
@@ -140,7 +148,7 @@ class GuardedLedger:
         if self._is_stale(second[0]):
             return await self.admit(*first, dispatched=dispatched), Unknown("")
         return await self._either(
-            lambda: self.shared.admit_both(first, second, dispatched=dispatched), here
+            "admit", lambda: self.shared.admit_both(first, second, dispatched=dispatched), here
         )
 
     async def check(self, pool: str, entry: str) -> Answer:
@@ -157,7 +165,7 @@ class GuardedLedger:
         async def here() -> Answer:
             return Unknown("")
 
-        return await self._either(lambda: self.shared.check(pool, entry), here)
+        return await self._either("check", lambda: self.shared.check(pool, entry), here)
 
     async def wait(self, pool: str, entry: str, timeout_s: float) -> None:
         """See ``LedgerStore``."""
@@ -165,7 +173,9 @@ class GuardedLedger:
 
     async def peek(self, pool: str) -> PoolState:
         """See ``LedgerStore``."""
-        return await self._either(lambda: self.shared.peek(pool), lambda: self._local.peek(pool))
+        return await self._either(
+            "peek", lambda: self.shared.peek(pool), lambda: self._local.peek(pool)
+        )
 
     async def rows(self, pool: str, most: int, older_ms: int) -> Sequence[tuple[str, str]]:
         """See ``LedgerStore``."""
@@ -220,16 +230,19 @@ class GuardedLedger:
         return self._local if lease in self._here else self.shared
 
     async def _either(
-        self, shared: Callable[[], Awaitable[T]], here: Callable[[], Awaitable[T]]
+        self, operation: str, shared: Callable[[], Awaitable[T]], here: Callable[[], Awaitable[T]]
     ) -> T:
         if not self.lost or anyio.current_time() >= self._ask_at:
             missed = StoreLost("")
             for _ in range(1 if self.lost else _TRIES):
+                began = anyio.current_time()
                 try:
                     answer = await shared()
                 except StoreLost as lost:
                     missed = lost
+                    self._policy.timed(operation, anyio.current_time() - began, "failed")
                     continue
+                self._policy.timed(operation, anyio.current_time() - began, "done")
                 self._note_answer()
                 return answer
             self._note_loss(missed)

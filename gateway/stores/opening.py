@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from gateway.config.pacing import QueueConfig, StoreConfig
-from gateway.stores.guarded import GuardedLedger, LossPolicy, Told
+from gateway.stores.guarded import GuardedLedger, LossPolicy, Timed, Told
 from gateway.stores.ledger import LedgerStore
 from gateway.stores.memory import MemoryLedger
 from gateway.stores.memory.admitting import QueueLimits
@@ -15,9 +15,9 @@ from techniques.core.groups import task_group
 
 @asynccontextmanager
 async def ledger_of(
-    store: StoreConfig, queue: QueueConfig, workers: int, told: Told
+    store: StoreConfig, queue: QueueConfig, workers: int, seen: tuple[Told, Timed]
 ) -> AsyncGenerator[LedgerStore, None]:
-    """Open the ledger; that a shared one is away, or back, is *told*.
+    """Open the ledger; *seen* is told that a shared one is away, or back, and how long it takes.
 
     Where nothing is shared, each of several *workers* has its part of everything.
     """
@@ -36,7 +36,7 @@ async def ledger_of(
         queue_of_tenant=queue.depth_per_key,
     )
     replicas = Replicas(settings)
-    policy = LossPolicy(store.on_loss.windows, store.on_loss.budgets, told)
+    policy = LossPolicy(store.on_loss.windows, store.on_loss.budgets, *seen)
     async with redis_ledger(settings) as shared, task_group() as group:
         group.start_soon(replicas.serve)
         yield GuardedLedger(shared, policy, lambda: replicas.count)

@@ -11,6 +11,7 @@ import anyio
 import structlog
 
 from gateway.metering.ledger import Ledger, Meter, RequestBegun
+from gateway.metering.trace import Begin, untraced
 from gateway.pipeline import Asked, Pipeline
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import Caller, Door
@@ -57,6 +58,7 @@ class Behind:
     runs: RunBook
     dialects: Mapping[str, Dialect]
     gate: Gate = field(default_factory=Gate)
+    traced: Begin = untraced
 
     def attend(self, current: Callable[[], Behind | None]) -> None:
         """Begin to look after runs that nobody waits for, by what is *current* at the moment."""
@@ -163,6 +165,7 @@ class Behind:
             wishes = replace(wishes, run=run)
         forwarded = {n: v for n, v in sent.headers.items() if n.startswith("anthropic-")}
         visit = Visit(new_name(), dialect.name, b"", sent.headers, Ledger(self.meters))
+        visit.ledger.trace = self.traced(None, visit.request_id)
         visit.ledger.record(RequestBegun(dialect.name))
         visit.asked = Asked(call, caller, wishes, forwarded, request_id=visit.request_id)
         visit.plan = self.pipeline.plan(visit.asked)

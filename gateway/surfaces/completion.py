@@ -14,6 +14,7 @@ import structlog
 from starlette.types import Receive, Scope, Send
 
 from gateway.metering.ledger import Ledger, Meter, RequestBegun
+from gateway.metering.trace import Begin, untraced
 from gateway.pipeline import Asked, Pipeline
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import Door
@@ -56,6 +57,7 @@ class Front:
     """What the surfaces share: who may in, how large a body may be, where facts go.
 
     ``behind`` None: no run is written down. ``visits`` are the requests that are being served.
+    ``traced`` tells where a request stands in a trace.
     """
 
     door: Door
@@ -66,6 +68,7 @@ class Front:
     behind: Behind | None = None
     gate: Gate = field(default_factory=Gate)
     visits: dict[str, Visit] = field(default_factory=dict)
+    traced: Begin = untraced
 
 
 class CompletionEndpoint:
@@ -80,6 +83,7 @@ class CompletionEndpoint:
         """Serve one request."""
         ledger, name = Ledger(self._front.meters), self._dialect.name
         visit = Visit(new_name(), name, self._id_header, headers_of(scope), ledger)
+        ledger.trace = self._front.traced(visit.headers.get("traceparent"), visit.request_id)
         ledger.record(RequestBegun(name))
         try:
             self._front.gate.enter()

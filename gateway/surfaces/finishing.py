@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from gateway.metering.ledger import RequestFinished
+from gateway.metering.ledger import RequestFinished, Route
+from gateway.planning.plan import BY_SLUG, BY_WISH, Plan
 from gateway.policy import wishes as wishing
 from gateway.surfaces.outcome import code_of, outcome_of
 from gateway.surfaces.visit import Visit
@@ -38,4 +39,15 @@ def finished(visit: Visit, dialect: str, model: str) -> RequestFinished:
         plan_s=max(visit.planned - visit.decoded, 0.0),
         cancel_s=now - exchange.left_at if exchange and exchange.left_at is not None else None,
         code=code_of(visit.error),
+        route=_route(plan),
+        trace=ledger.trace,
     )
+
+
+def _route(plan: Plan | None) -> Route:
+    """Return who chose the technique of *plan*."""
+    if plan is None or plan.why == "default":
+        return "default"
+    if plan.why == BY_WISH:
+        return "asked"
+    return "model_slug" if plan.why == BY_SLUG else "auto"

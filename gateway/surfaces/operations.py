@@ -8,7 +8,9 @@ from typing import Final
 
 import anyio
 import orjson
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -82,15 +84,24 @@ class MetricsEndpoint:
         self._token = token
 
     async def serve(self, request: Request) -> Response:
-        """Serve the metrics in Prometheus's text format."""
+        """Serve the metrics as OpenMetrics, with examples, or in Prometheus's older text format.
+
+        Who scrapes says in ``accept`` what it can read.
+        """
         if self._token is not None and not is_bearer(request, self._token):
             return refused("This needs the metrics token.", 401)
         self._spool.drain()
-        text = await anyio.to_thread.run_sync(self._render)  # thousands of series take a while
-        return Response(text, media_type=CONTENT_TYPE_LATEST)
+        encoder, kind = choose_encoder(request.headers.get("accept", ""))
+        # thousands of series take a while
+        text = await anyio.to_thread.run_sync(lambda: encoder(self._collect()))
+        return Response(text, media_type=kind)
 
-    def _render(self) -> bytes:
-        return generate_latest(self._collect())
+
+def summed() -> CollectorRegistry:
+    """Return what all workers of this gateway have counted, from the files that they count into."""
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)
+    return registry
 
 
 def is_bearer(request: Request, token: str) -> bool:

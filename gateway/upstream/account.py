@@ -254,6 +254,10 @@ class Account:
         """Return whether there is a window called *name*."""
         return name in self._windows
 
+    def shut(self, now: float) -> int:
+        """Return how many of its models are not asked at *now*, as they failed."""
+        return sum(health.gate(now) == "shut" for health in self._health.values())
+
     def health(self, model: str) -> Health:
         """Return the breaker of *model*."""
         found = self._health.get(model)

@@ -144,6 +144,9 @@ class _Call(Headed):
         if self._request.journaled and channel.target.idempotent:
             known_by = {"idempotency-key": self._request.journaled}
             call = replace(call, headers={**call.headers, **known_by})
+        if self._request.traceparent:
+            place = {"traceparent": self._request.traceparent}
+            call = replace(call, headers={**call.headers, **place})
         self._deadline = monotonic() + channel.patience.first_byte_s
         self._response = await channel.transport.post(call, self._deadline)
         self._headed = True

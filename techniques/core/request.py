@@ -248,11 +248,10 @@ class Request:
     """What to ask of a model.
 
     ``stream``: the answer is wanted in pieces. ``role`` is the part that this call plays in a
-    technique (``answer``, ``candidate``, ``judge`` …), ``step`` which one of them it is,
-    ``strict``: a loss in translation is an error, ``journaled`` its place in a journal,
+    technique (``answer``, ``judge`` …), ``step`` which one of them it is, ``strict``: a loss in
+    translation is an error, ``journaled`` and ``traceparent`` its places in a journal and a trace,
     ``continues``: the last turn is the beginning of the answer. ``headers`` are the few client
     headers that a provider of ``dialect`` may see.
-
     With ``relay`` set, what is asked is still in the client's body; ``decoded()`` gives it in full.
     """
 
@@ -274,6 +273,7 @@ class Request:
     relay: Relay | None = None
     journaled: str = ""
     continues: bool = False
+    traceparent: str = ""
 
     def with_turns(self, *turns: Message) -> Request:
         """Return this request with *turns* added at the end of the conversation."""

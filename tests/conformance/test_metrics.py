@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -59,6 +60,22 @@ def test_every_scrape_sees_the_counts_of_every_worker(stage: Stage) -> None:
     assert within(15, lambda: stage.gateway.workers()[-2:] not in (workers, workers[1:]))
     assert within(15, stage.gateway.ready)
     assert [stage.total(REQUESTS) - before for _ in range(10)] == [60] * 10
+
+
+@pytest.mark.gateway({"server": {"workers": 2}})
+def test_several_workers_are_one_page_of_openmetrics_too(stage: Stage) -> None:
+    stage.upstream.chooses(lambda _asked: script.completion())
+    stage.chat()
+    accepts = {"accept": "application/openmetrics-text; version=1.0.0"}
+
+    whole = Exchange(stage.gateway.port, request("/metrics", None, accepts, "GET")).whole()
+
+    page = whole.body.decode()
+    assert whole.headers["content-type"].startswith("application/openmetrics-text")
+    assert page.endswith("# EOF\n")
+    assert " # {" not in page  # examples are of one process only
+    names = re.findall(r"^# TYPE (\S+)", page, re.MULTILINE)
+    assert len(names) == len(set(names)) > 30
 
 
 @pytest.mark.case("MET-04")

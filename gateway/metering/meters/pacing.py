@@ -13,6 +13,8 @@ from gateway.stores.ledger import PoolState
 _SECONDS: Final = (0.1, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300)
 _RATIO: Final = (0.5, 0.8, 1, 1.1, 1.25, 1.6, 2, 3, 5, 10)
 _CALL: Final = ("model", "provider")
+_INNER: Final = frozenset({"probe"})
+"""Windows of our own making, that say nothing of a provider's limits."""
 
 
 class PacingMeter:
@@ -20,7 +22,7 @@ class PacingMeter:
 
     *models* are the configuration's names of models with the provider of each: only these are
     labels. *shown* are the names by which providers know them, with ours: windows of others are
-    not shown.
+    not shown. *alone*: each of several workers has pools of its own, and what is in them adds up.
     """
 
     def __init__(
@@ -28,11 +30,13 @@ class PacingMeter:
         registry: CollectorRegistry,
         models: Iterable[tuple[str, str]],
         shown: dict[tuple[str, str], str],
+        *,
+        alone: bool = False,
     ) -> None:
+        self._mode: Literal["livemax", "livesum"] = "livesum" if alone else "livemax"
         self._declare_calls(registry)
         self._declare_needs(registry)
         self._declare_pools(registry)
-        self._declare_store(registry)
         self.expect(models, shown)
 
     def expect(self, models: Iterable[tuple[str, str]], shown: dict[tuple[str, str], str]) -> None:
@@ -41,8 +45,11 @@ class PacingMeter:
         for model, provider in models:
             for counter in (self._resumes, self._avoided):
                 counter.labels(model, provider)
+            self._misses.labels(model)
             for expected in ("true", "false"):
                 self._hits.labels(model, provider, expected)
+            for gauge in (self._queued, self._leases, self._shut):
+                gauge.labels(provider)
 
     def _declare_calls(self, registry: CollectorRegistry) -> None:
         self._pauses = Counter(
@@ -98,45 +105,30 @@ class PacingMeter:
     def _declare_pools(self, registry: CollectorRegistry) -> None:
         def gauge(name: str, about: str, labels: tuple[str, ...]) -> Gauge:
             return Gauge(
-                f"lockgate_{name}", about, labels, registry=registry, multiprocess_mode="livemax"
+                f"lockgate_{name}", about, labels, registry=registry, multiprocess_mode=self._mode
             )
 
-        self._remaining = gauge(
-            "window_remaining_ratio",
+        self._remaining = Gauge(
+            "lockgate_window_remaining_ratio",
             "What is left of a window, as a part of all of it.",
             ("provider", "model", "dimension", "period"),
+            registry=registry,
+            multiprocess_mode="livemin",
         )
         self._queued = gauge("queue_depth", "Calls that wait for an account.", ("provider",))
         self._leases = gauge("leases", "Calls that hold something of an account.", ("provider",))
-        self._dropped = gauge(
-            "store_drops", "Operations that the shared store was never told of.", ()
-        )
-        self._orphans = gauge(
-            "orphan_leases", "Leases whose holder was lost after it had sent.", ("provider",)
-        )
-
-    def _declare_store(self, registry: CollectorRegistry) -> None:
-        self._lost = Gauge(
-            "lockgate_store_lost",
-            "1 while the shared store of limits and budgets does not answer.",
+        self._shut = Gauge(
+            "lockgate_breaker_open",
+            "Models of an account that are not asked for a while, as they failed.",
+            ("provider",),
             registry=registry,
             multiprocess_mode="livemax",
         )
-        self._losses = Counter(
-            "lockgate_store_losses",
-            "How often the shared store was lost.",
-            registry=registry,
+        self._orphans = gauge(
+            "orphan_leases",
+            "Leases whose holder was lost after it had sent, since there is the pool.",
+            ("provider",),
         )
-
-    def dropped(self, count: int) -> None:
-        """Show how many operations the shared store was never told of."""
-        self._dropped.set(count)
-
-    def store(self, how: Literal["lost", "back"]) -> None:
-        """Show that the shared store is lost, or is back."""
-        self._lost.set(how == "lost")
-        if how == "lost":
-            self._losses.inc()
 
     def __call__(self, facts: Sequence[Fact]) -> None:
         """Count *facts*."""
@@ -166,6 +158,10 @@ class PacingMeter:
         if fact.outcome == "resumed":
             self._resumes.labels(*call).inc()
 
+    def shut(self, provider: str, models: int) -> None:
+        """Show how many *models* of the account *provider* are not asked for a while."""
+        self._shut.labels(provider).set(models)
+
     def look(self, provider: str, state: PoolState) -> None:
         """Show how the pool of the account *provider* stands."""
         self._queued.labels(provider).set(state.queued)
@@ -174,6 +170,6 @@ class PacingMeter:
         for window in state.windows:
             model, dimension, period = window.name.rsplit(":", 2)
             label = "*" if model == "*" else self._shown.get((provider, model))
-            if label is not None and window.cap > 0:
+            if label is not None and window.cap > 0 and dimension not in _INNER:
                 ratio = max(window.level, 0.0) / window.cap
                 self._remaining.labels(provider, label, dimension, period).set(ratio)

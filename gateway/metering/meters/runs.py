@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from gateway.metering.ledger import Fact, RunPutAway, RunResumed, StepAmbiguous, StepReplayed
 from pricing.price import PICO
@@ -41,6 +41,14 @@ class RunsMeter:
             "Sub-calls that were sent by a replica that is gone, and may be paid for twice.",
             ("model",),
         )
+        self._away = self._gauge(
+            registry, "runs_suspended", "Runs that are put away at a rate limit."
+        )
+        self._overdue = self._gauge(
+            registry,
+            "runs_overdue",
+            "Runs that were put away and could have gone on a quarter of an hour ago.",
+        )
         for cause in _CAUSES:
             self._resumes.labels(cause)
         self.expect(models)
@@ -51,6 +59,14 @@ class RunsMeter:
             self._suspensions.labels(model, provider)
             for by_model in (self._replayed, self._saved, self._ambiguous):
                 by_model.labels(model)
+
+    def _gauge(self, registry: CollectorRegistry, name: str, about: str) -> Gauge:
+        return Gauge(f"lockgate_{name}", about, registry=registry, multiprocess_mode="livemax")
+
+    def away(self, suspended: int, overdue: int) -> None:
+        """Show how many runs are put away, and how many of them nobody comes back for."""
+        self._away.set(suspended)
+        self._overdue.set(overdue)
 
     def __call__(self, facts: Sequence[Fact]) -> None:
         """Count *facts*."""

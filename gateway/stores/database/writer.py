@@ -58,6 +58,8 @@ class RowWriter:
         self._failing = False
         self.on_written: Callable[[Sequence[LedgerRow]], None] = _forgotten
         """Told of the rows that the database has."""
+        self.on_tried: Callable[[float, Literal["done", "failed"]], None] = _unmeasured
+        """Told how many seconds an attempt took, and how it ended."""
 
     def put(self, written: Written) -> None:
         """Take *written*; never waits, never fails."""
@@ -110,10 +112,12 @@ class RowWriter:
     async def _write(self, batch: Sequence[Written]) -> None:
         rows = [row for written in batch for row in written.rows]
         requests = [written.request for written in batch if written.request is not None]
+        began = anyio.current_time()
         try:
             with anyio.CancelScope(shield=True):  # a connection cut off in the middle is lost
                 await self._ledger.write(rows, requests)
         except DatabaseLost as error:
+            self.on_tried(anyio.current_time() - began, "failed")
             self._count("failed", 1)
             if not self._failing:
                 _log.warning("ledger.unwritten", waiting=len(self._waiting), reason=str(error))
@@ -122,6 +126,7 @@ class RowWriter:
         except (SQLAlchemyError, OverflowError) as error:
             await self._write_apart(batch, error)
         else:
+            self.on_tried(anyio.current_time() - began, "done")
             self._count("written", len(batch))
             self._failing = False
             self.on_written(rows)
@@ -138,6 +143,10 @@ class RowWriter:
     def _drop(self, number: int, reason: str) -> None:
         self._count("dropped", number)
         _log.error("ledger.dropped", requests=number, reason=reason)
+
+
+def _unmeasured(_seconds: float, _end: Literal["done", "failed"]) -> None:
+    pass
 
 
 def _forgotten(_rows: Sequence[LedgerRow]) -> None:

@@ -81,6 +81,12 @@ class ApartJournal:
         self._passed_over = passed_over
         return found[:limit]
 
+    async def suspended(self, limit: int) -> Sequence[int | None] | None:
+        """Return when the runs that are put away can go on, those of both journals."""
+        lasting = await self._lasting.suspended(limit)
+        passing = await self._passing.suspended(limit)
+        return None if lasting is None else [*(passing or ()), *lasting][:limit]
+
     async def listed(self, sought: Sought) -> Sequence[Stored]:
         """Return the runs that are sought; of all owners, those of both journals."""
         if sought.owner is not None:

@@ -156,6 +156,13 @@ class Journal(Protocol):
         """Return runs that were to go on in the background and that nobody is at work on."""
         ...
 
+    async def suspended(self, limit: int) -> Sequence[int | None] | None:
+        """Return when the runs that are put away at a limit can go on, as far as that is known.
+
+        In milliseconds of the epoch; None instead of a list where it would be dear to tell.
+        """
+        ...
+
     async def listed(self, sought: Sought) -> Sequence[Stored]:
         """Return the runs that are sought, with their steps, the latest first."""
         ...

@@ -107,6 +107,11 @@ class MemoryJournal:
         ]
         return found[:limit]
 
+    async def suspended(self, limit: int) -> Sequence[int | None] | None:
+        """Return when the runs that are put away can go on."""
+        standings = (kept.standing for kept in self._runs.values())
+        return [one.eta_ms for one in standings if one.state == "suspended"][:limit]
+
     async def listed(self, sought: Sought) -> Sequence[Stored]:
         """Return the runs that are sought."""
         every = self._runs.values()

@@ -85,6 +85,10 @@ class SealedJournal:
         self._stuck = stuck
         return found[:limit]
 
+    async def suspended(self, limit: int) -> Sequence[int | None] | None:
+        """Return when the runs that are put away can go on: that is not closed."""
+        return await self._inner.suspended(limit)
+
     async def listed(self, sought: Sought) -> Sequence[Stored]:
         """Return the runs that are sought; those that cannot be opened without their contents."""
         found: list[Stored] = []

@@ -28,17 +28,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gateway.stores.database.engine import Database, DatabaseLost
 from gateway.stores.journal import statements
-from gateway.stores.journal.journal import (
-    Answer,
-    Claim,
-    Hold,
-    JournalLost,
-    Sought,
-    StaleToken,
-    Write,
-)
+from gateway.stores.journal.journal import Answer, Claim, Hold, Sought, StaleToken, Write
 from gateway.stores.journal.memory import wall_ms
-from gateway.stores.journal.records import RunName, RunRecord, Stored
+from gateway.stores.journal.records import JournalLost, RunName, RunRecord, Stored
 from gateway.stores.journal.statements import Operation
 from techniques.core.groups import task_group
 
@@ -93,6 +85,10 @@ class SqlJournal:
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         """Return runs of the background that nobody is at work on."""
         return await self._ask(lambda: statements.abandoned(limit, self._clock()))
+
+    async def suspended(self, limit: int) -> Sequence[int | None]:
+        """Return when the runs that are put away can go on."""
+        return await self._ask(lambda: statements.suspended(limit))
 
     async def listed(self, sought: Sought) -> Sequence[Stored]:
         """Return the runs that are sought; steps are read a run at a time, between writes."""

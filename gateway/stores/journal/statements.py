@@ -93,6 +93,7 @@ _ABANDONED: Final = (
     "SELECT record FROM runs WHERE background = 1 AND (state IN ('suspended', 'interrupted')"
     " OR (state = 'executing' AND until_ms <= ?)) ORDER BY created_ms LIMIT ?"
 )
+_PUT_AWAY: Final = "SELECT standing FROM runs WHERE state = 'suspended' LIMIT ?"
 _OLD: Final = "written_ms < ? AND until_ms <= ?"
 _PURGE_STEPS: Final = (
     "DELETE FROM steps WHERE EXISTS (SELECT 1 FROM runs WHERE runs.owner = steps.owner"
@@ -197,6 +198,12 @@ def abandoned(limit: int, now: int) -> Operation[Sequence[RunRecord]]:
     """Return runs of the background that nobody is at work on."""
     rows = yield Statement(_ABANDONED, (now, limit))
     return [run_read(record) for (record,) in rows]
+
+
+def suspended(limit: int) -> Operation[Sequence[int | None]]:
+    """Return when the runs that are put away can go on."""
+    rows = yield Statement(_PUT_AWAY, (limit,))
+    return [standing_read(standing).eta_ms for (standing,) in rows]
 
 
 def listed(sought: Sought, now: int) -> Operation[Sequence[Stored]]:

@@ -286,6 +286,25 @@ async def test_a_run_that_is_called_back_from_the_background_is_not_taken_up(
     assert list(await journal.abandoned(10)) == []
 
 
+async def test_runs_that_are_put_away_are_told_with_their_time(journal: Journal) -> None:
+    if type(journal).__name__ == "RedisJournal":
+        assert await journal.suspended(10) is None
+        return
+    for name, eta_ms in (("one", 5), ("two", None)):
+        hold = (await claimed(journal, run(name))).hold
+        away = Standing("suspended", eta_ms=eta_ms)
+        await journal.write(Write(hold, standing=away, ends=True))
+    await claimed(journal, run("going"))
+
+    told = await journal.suspended(10)
+
+    assert told is not None
+    assert sorted(map(str, told)) == ["5", "None"]
+    assert len(await journal.suspended(1) or ()) == 1
+    assert isinstance(await journal.claim(claim(run("one"))), Claimed)
+    assert len(await journal.suspended(10) or ()) == 1
+
+
 async def test_a56_all_runs_of_a_key_are_erased(journal: Journal) -> None:
     for name in ("one", "two"):
         hold = (await claimed(journal, run(name))).hold

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import anyio
@@ -10,8 +9,7 @@ import pytest
 
 from gateway.attention.attending import Go, Hold, Suspend
 from gateway.attention.board import Question
-from gateway.attention.questions import SECOND, Ask, Decision
-from gateway.attention.rounds import asked_now
+from gateway.attention.questions import SECOND, Decision
 from gateway.stores.database.records import NotThere, Taken
 from techniques.core.errors import Denied, KeyLimited, RequestRejected
 from techniques.core.groups import task_group
@@ -321,22 +319,3 @@ async def test_what_ended_long_ago_is_forgotten() -> None:
 
     with pytest.raises(NotThere):
         await scene.board.one(asked.id, APP)
-
-
-async def test_who_asks_beside_another_returns_when_that_one_has_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    scene = Scene((person(asks=1),))
-    begin = scene.store.begin
-
-    async def late(ask: Ask, hashes: Sequence[str]) -> bool:
-        await anyio.sleep(1)
-        return await begin(ask, hashes)
-
-    monkeypatch.setattr(scene.store, "begin", late)
-    made = await scene.board.ask(APP, Question("ana", "Deploy?"))
-    async with task_group() as group:
-        group.start_soon(scene.asking.beat)
-        await anyio.sleep(0.5)  # the meter is used up by now, and nothing is asked yet
-        await asked_now(scene.board, scene.ana)
-        assert (await scene.board.one(made.id, APP)).asked_at is not None

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from gateway.channels.metered import MeteredChannel
 from gateway.metering.known import tier_of
 from gateway.metering.ledger import Answering, CallFinished, Fact, Ledger
+from gateway.metering.trace import Trace
 from gateway.upstream.provider import Target
 from pricing.price import Price
 from pricing.source import PriceSource
@@ -94,6 +96,7 @@ async def test_a_call_that_ends_well_is_one_row_with_the_providers_own_count() -
     assert (row.outcome, row.usage, row.estimated) == ("ok", COUNTED, False)
     assert (row.cost, row.cost_source) == (7 * 10 + 3 * 100, "operator")
     assert (row.price, tier_of(row)) == ("operator:fast", "exact_user_rate")
+    assert row.output_cost == 3 * 100
     assert row.first_s is not None
     assert 0 <= row.first_s <= row.seconds
 
@@ -407,3 +410,34 @@ async def test_what_a_broken_answer_said_that_it_costs_is_not_what_it_will() -> 
 
     (row,) = ledger.rows
     assert (row.cost_source, row.estimated) == ("table", True)
+
+
+@pytest.mark.parametrize("trace", [None, Trace("5" * 32, "6" * 16)])
+async def test_where_a_trace_is_kept_a_call_goes_out_with_a_place_in_it(
+    trace: Trace | None,
+) -> None:
+    script = ScriptedChannel([Line(replied("hi"))])
+    ledger = Ledger(trace=trace)
+
+    await ask(metered(script, ledger), QUESTION)
+
+    span, sent = ledger.rows[0].span, script.asked[0].traceparent
+    if trace is None:
+        assert (span, sent) == (None, "")
+    else:
+        assert (len(span or ""), sent) == (16, f"00-{trace.trace_id}-{span}-01")
+
+
+@pytest.mark.parametrize(("price", "written"), [(Price(1, 1), 3), (None, None)])
+async def test_of_what_a_provider_charges_a_price_tells_the_part_that_was_written(
+    price: Price | None, written: int | None
+) -> None:
+    listed = None if price is None else replace(price, source="table")
+    told = UsageReported(COUNTED, charged=10)
+    ledger = Ledger()
+    target = Target("fast", "openrouter", "gpt-x", bills=True)
+    answer = Playing(TextDelta("a"), told, Finished())
+
+    await ask(MeteredChannel(answer, target, listed, ledger), QUESTION)
+
+    assert (ledger.rows[0].cost, ledger.rows[0].output_cost) == (10, written)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 
-from gateway.metering.meters.prometheus import BatchHistogram
+from gateway.metering.meters.batch import BatchHistogram
 
 _AMOUNTS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 1e9]), max_size=20)
 

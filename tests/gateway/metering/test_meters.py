@@ -6,6 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from gateway.metering.ledger import CallRetried, Fact, RequestBegun
+from gateway.metering.meters.genai import GenAIMeter
 from gateway.metering.meters.log import log_requests
 from gateway.metering.meters.prometheus import OUTCOMES, PrometheusMeter
 from gateway.metering.meters.rows import RecentRows
@@ -20,11 +21,15 @@ class Counted:
 
     def __init__(self, *facts: Fact) -> None:
         self._registry = CollectorRegistry()
-        self._meter = PrometheusMeter(self._registry, ("fast", "gpt-*"))
-        self._meter(facts)
+        self._meters = (
+            PrometheusMeter(self._registry, ("fast", "gpt-*")),
+            GenAIMeter(self._registry),
+        )
+        self.count(*facts)
 
     def count(self, *facts: Fact) -> None:
-        self._meter(facts)
+        for meter in self._meters:
+            meter(facts)
 
     def value(self, name: str, **labels: str) -> float:
         """Return the sum of the samples *name* that have *labels*."""
@@ -75,7 +80,7 @@ def test_a_call_is_counted_with_its_tokens_time_and_cost() -> None:
         cache_write_1h_tokens=3,
         reasoning_tokens=20,
     )
-    counted = Counted(row(usage=usage, cost=25 * 10**10, role="judge"))
+    counted = Counted(row(usage=usage, cost=25 * 10**10, output_cost=10**11, role="judge"))
 
     for kind, tokens in {
         "input": 100,
@@ -86,6 +91,8 @@ def test_a_call_is_counted_with_its_tokens_time_and_cost() -> None:
     }.items():
         assert counted.value("lockgate_tokens_total", type=kind, model="fast") == tokens
     assert counted.value("lockgate_cost_usd_total", role="judge") == pytest.approx(0.25)
+    assert counted.value("lockgate_token_cost_usd_total", type="input") == pytest.approx(0.15)
+    assert counted.value("lockgate_token_cost_usd_total", type="output") == pytest.approx(0.1)
     assert counted.value("lockgate_upstream_attempts_total", outcome="ok", provider="oa") == 1
     assert counted.value("gen_ai_client_token_usage_sum", gen_ai_token_type="input") == 100
     assert counted.value("gen_ai_client_operation_duration_seconds_sum") == 0.25
@@ -102,6 +109,31 @@ def test_a_call_that_failed_is_an_attempt_without_tokens() -> None:
     )
     assert counted.value("gen_ai_client_token_usage_count") == 0
     assert counted.value("lockgate_cost_usd_total") == 0
+
+
+def test_the_time_a_token_takes_is_told_of_plain_answers_that_came_as_they_were_written() -> None:
+    rows = (row(usage=Usage(10, 11)),)
+    streamed = request(streamed=True, begun_s=0.5, seconds=1.5, rows=rows)
+    counted = Counted(
+        streamed,
+        streamed._replace(streamed=False),
+        streamed._replace(technique="harq_ir"),
+        streamed._replace(outcome="truncated"),
+        streamed._replace(begun_s=None),
+        streamed._replace(rows=(row(usage=Usage(10, 1)),)),
+        streamed._replace(rows=()),
+    )
+
+    assert counted.value("gen_ai_server_time_per_output_token_seconds_count") == 1
+    assert counted.value("gen_ai_server_time_per_output_token_seconds_sum") == pytest.approx(0.1)
+
+
+def test_asking_for_a_count_is_another_operation_than_chat() -> None:
+    counted = Counted(row(role="count"), row())
+
+    for operation in ("chat", "count_tokens"):
+        labels = {"gen_ai_operation_name": operation}
+        assert counted.value("gen_ai_client_operation_duration_seconds_count", **labels) == 1
 
 
 def test_what_was_guessed_retried_warned_of_or_cut_short_is_counted() -> None:

@@ -12,6 +12,7 @@ import pytest
 from gateway.admission.need.conformal import Conformal
 from gateway.admission.need.value import Latency, SubCall
 from gateway.admission.verdict import Patience
+from gateway.metering.facts import MoneyMet
 from gateway.metering.ledger import CallFinished, CallHeld, LimitHit
 from gateway.pacing.errors import must_fit
 from gateway.pacing.pacer import PacingPolicy
@@ -433,3 +434,40 @@ async def test_a_crowd_that_is_only_skimmed_leaves_nothing_held_and_is_charged()
     assert window.held == 0
     assert window.level == pytest.approx(1000 - 120 + 1000 / 60, abs=1)
     assert paced.account.recent.total(anyio.current_time()) == (120, 120 * 15)
+
+
+async def test_the_row_of_a_call_tells_how_long_it_was_held() -> None:
+    paced, provider = Paced((per_minute("requests", 6),)), Provider()
+    await paced.store.define(paced.account.pool, [per_minute("requests", 6)])
+
+    await at_once(paced, provider, 7)
+
+    held = [fact.held_s for fact in paced.facts if isinstance(fact, CallFinished)]
+    assert sorted(held)[:6] == [0] * 6
+    assert max(held) == pytest.approx(10, abs=0.01)
+
+
+async def test_what_was_held_of_a_budget_is_told_with_what_it_cost() -> None:
+    paced, provider = Paced(), Provider()
+    budget = Budget(Spender("app"), 10**15, "total")
+    run = paced.run(Caller(name="app", budgets=(budget,)))
+
+    assert await told(paced, provider, run) is None
+
+    (met,) = [fact for fact in paced.facts if isinstance(fact, MoneyMet)]
+    (row,) = [fact for fact in paced.facts if isinstance(fact, CallFinished)]
+    assert (met.model, met.cost) == ("fast", row.cost)
+    assert met.held >= met.cost > 0
+
+
+async def test_an_account_tells_how_many_of_its_models_are_not_asked_for_a_while() -> None:
+    paced = Paced()
+    account = paced.account
+    began = anyio.current_time()
+    for model in ("down", "slow", "fine"):
+        health = account.health(model)
+        for _ in range({"down": 5, "slow": 1, "fine": 0}[model]):
+            health.failed(began)
+
+    assert account.shut(began) == 1
+    assert account.shut(began + 3600) == 0  # it may be asked again, though nobody has

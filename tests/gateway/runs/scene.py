@@ -107,6 +107,9 @@ class Mortal:
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         return await self._living(self.journal.abandoned, limit)
 
+    async def suspended(self, limit: int) -> Sequence[int | None] | None:
+        return await self._living(self.journal.suspended, limit)
+
     async def listed(self, sought: Sought) -> Sequence[Stored]:
         return await self._living(self.journal.listed, sought)
 

@@ -191,3 +191,20 @@ async def test_who_stood_in_a_line_that_is_lost_is_told_to_ask_anew() -> None:
     shared.away = True
 
     assert isinstance(await store.check("up:a", "l"), Unknown)
+
+
+async def test_each_operation_of_the_shared_store_is_told_with_its_time_and_its_end() -> None:
+    told: list[tuple[str, float, str]] = []
+    store, shared = guarded(LossPolicy(timed=lambda *operation: told.append(operation)))
+
+    await store.define("up:a", [WINDOW])
+    await store.admit("up:a", entry("l", requests=1))
+    shared.away = True
+    await store.peek("up:a")
+
+    assert [(operation, end) for operation, _, end in told] == [
+        ("define", "done"),
+        ("admit", "done"),
+        *[("peek", "failed")] * 4,
+    ]
+    assert all(seconds == 0 for _, seconds, _ in told)  # on virtual time

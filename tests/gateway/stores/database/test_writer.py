@@ -179,3 +179,17 @@ async def test_rows_wait_for_a_database_that_has_gone(database_url: str) -> None
 async def _rename(database: Database, old: str, new: str) -> None:
     async with database.writing() as connection:
         await connection.execute(text(f"ALTER TABLE {old} RENAME TO {new}"))
+
+
+async def test_each_attempt_is_told_with_its_time_and_its_end() -> None:
+    told: list[tuple[float, str]] = []
+    writer = RowWriter(Store(losses=1))
+    writer.on_tried = lambda *attempt: told.append(attempt)
+    put(writer, "a")
+
+    with pytest.raises(DatabaseLost):
+        await writer.flush()
+    await writer.flush()
+
+    assert [end for _, end in told] == ["failed", "done"]
+    assert all(seconds >= 0.01 for seconds, _ in told)
