@@ -43,6 +43,7 @@ check: $(DEV)
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
 	$(PYTHON_HERE) -m docs.generate --check
+	$(PYTHON_HERE) -m docs.dashboards --check
 	$(PYTHON_HERE) -m docs.links
 	$(PYTHON_HERE) -m tests.conformance.catalogue --check
 
@@ -70,6 +71,7 @@ format: $(DEV)
 
 docs: $(DEV)
 	$(PYTHON_HERE) -m docs.generate --write
+	$(PYTHON_HERE) -m docs.dashboards --write
 	$(PYTHON_HERE) -m tests.conformance.catalogue --write
 
 # The one target that needs uv. setuptools builds this project, so it is locked with the rest.
