@@ -232,6 +232,7 @@ def test_what_is_told_of_a_call_that_may_come_again(paced: Paced) -> None:
 @pytest.mark.parametrize("surface", ["openai", "anthropic"])
 def test_who_would_wait_for_more_than_a_minute_asks_once(paced: Paced, surface: str) -> None:
     model = paced.used_up("long")
+    assert within(5, lambda: paced.total("lockgate_requests_in_flight") == 0)  # it is counted
     before = paced.total("lockgate_requests_total")
     failure: openai.RateLimitError | anthropic.RateLimitError
 
@@ -250,6 +251,7 @@ def test_who_would_wait_for_more_than_a_minute_asks_once(paced: Paced, surface: 
     assert failure.response.headers["x-should-retry"] == "false"
     assert int(failure.response.headers["retry-after"]) <= 60
     assert 60_000 < int(failure.response.headers["x-lockgate-eta-ms"]) <= 100_000
+    assert within(5, lambda: paced.total("lockgate_requests_in_flight") == 0)
     assert paced.total("lockgate_requests_total") - before == 1
 
 

@@ -26,6 +26,8 @@ CHAT = "/v1/chat/completions"
 DRAWS = {"technique": "self_consistency", "params": {"num_samples": 3, "stop": "exact"}}
 ASKED = [{"role": "user", "content": "What is 6 * 7?"}]
 LEASE_S = 1.0
+ANSWERS = {f"The answer is {number}." for number in (1, 2, 3)}
+"""Of draws at once, which one comes first to the provider is not said."""
 
 
 @contextmanager
@@ -117,7 +119,7 @@ def test_a60_a_run_goes_on_elsewhere_after_its_replica_was_killed(
         reply = post(second, run, reliability=DRAWS)
 
         assert reply.status == 200, reply.body
-        assert reply.json["choices"][0]["message"]["content"] == "The answer is 1."
+        assert reply.json["choices"][0]["message"]["content"] in ANSWERS
         assert reply.headers["x-lockgate-run"] == "task 1/step 2"
         assert len(upstream.asked) == 4, "two were settled, one was sent twice"
         *_, sent, again = known_by = [asked.header("idempotency-key") for asked in upstream.asked]
@@ -165,7 +167,7 @@ def test_a_client_with_the_sdks_own_retries_survives_a_suspension(
         waited = time.monotonic() - began
         metrics = gateway.get("/metrics").body.decode()
 
-    assert answer.choices[0].message.content == "The answer is 1."
+    assert answer.choices[0].message.content in ANSWERS
     assert len(upstream.asked) == 3, "no step was paid twice"
     assert waited > 1
     assert 'lockgate_run_resumes_total{cause="body"}' in metrics
@@ -221,7 +223,8 @@ def test_a87_who_does_not_wait_gets_202_and_finds_the_same_answer_later(
     for one in (found, expected):  # an answer has its own name and time, and here its number
         del one["id"], one["created"], one["choices"]
     assert found == expected
-    assert run["answer"]["choices"][0]["message"]["content"] == "The answer is 1."
+    said = run["answer"]["choices"][0]["message"]["content"]
+    assert said in ANSWERS
 
 
 def test_a_run_in_the_background_waits_until_the_limit_lets_it_through(
@@ -328,7 +331,8 @@ def test_a_stream_that_is_asked_for_again_begins_at_its_beginning(
 
         first, again = text(), text()
 
-    assert first == again == "The answer is 1."
+    assert first == again
+    assert first in ANSWERS
     assert len(upstream.asked) == 3
 
 
