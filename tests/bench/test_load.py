@@ -17,9 +17,15 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    """Make the programs, for tests without an upstream too: another process may begin with one."""
     build()
+
+
+@pytest.fixture(scope="module")
+def upstream(built: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    del built
     server = start_upstream(tmp_path_factory.mktemp("bench"))
     yield server
     server.stop()
