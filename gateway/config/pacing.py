@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import BeforeValidator, Field, SecretStr, field_validator
 
 from gateway.config.section import Section
 from gateway.config.values import Seconds, worded
@@ -90,6 +91,9 @@ class LossConfig(Section):
     reuse: Literal["skip"] = "skip"
 
 
+_STORES: Final = ("redis", "rediss", "unix")
+
+
 class StoreConfig(Section):
     """What replicas share: a Redis or Valkey (7 or newer). Without ``redis`` each is by itself.
 
@@ -101,3 +105,19 @@ class StoreConfig(Section):
     cluster: bool = False
     prefix: str = Field("lockgate", pattern=r"^[A-Za-z0-9_.-]{1,64}$")
     on_loss: LossConfig = LossConfig()
+
+    @field_validator("redis")
+    @classmethod
+    def _reachable(cls, value: SecretStr | None) -> SecretStr | None:
+        urls = value.get_secret_value().split(",") if value is not None else ()
+        if not all(_is_address(url) for url in urls):
+            raise ValueError("write redis://HOST:PORT/0, or rediss:// for TLS")
+        return value
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in _STORES and bool(parts.port or parts.hostname or parts.path)
+    except ValueError:
+        return False

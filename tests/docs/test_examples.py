@@ -15,6 +15,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _SPECIAL = {
     "AZURE_OPENAI_ENDPOINT": "https://resource.openai.azure.com",
     "LOCKGATE_JOURNAL_KEY": "01" * 32,
+    "LOCKGATE_REDIS_URL": "redis://127.0.0.1:6379/0",
 }
 EXAMPLES = sorted((ROOT / "deploy/examples").glob("*.yaml"))
 SHOWN = [

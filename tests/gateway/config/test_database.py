@@ -73,3 +73,27 @@ def test_what_does_not_fit_together_is_refused(
 
     with pytest.raises(ValidationError, match=message.replace("*", r"\*")):
         Config.model_validate({**sections, "keys": keys})
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://h:6379/0",
+        "rediss://u:p@h",
+        "unix:///run/redis.sock",
+        "redis://:p@a:1,redis://:p@b:2",
+    ],
+)
+def test_a_store_is_named_by_its_address(url: str) -> None:
+    stated = Config.model_validate({"store": {"redis": url}}).store.redis
+
+    assert stated is not None
+    assert stated.get_secret_value() == url
+
+
+@pytest.mark.parametrize(
+    "url", ["h:6379", "127.0.0.1:6379", "", "http://h", "redis://", "redis://h:x", "redis://a,b:1"]
+)
+def test_what_is_no_address_of_a_store_is_refused(url: str) -> None:
+    with pytest.raises(ValidationError, match="write redis://HOST:PORT/0"):
+        Config.model_validate({"store": {"redis": url}})
