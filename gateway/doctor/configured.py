@@ -13,11 +13,14 @@ from gateway.config import Config, KeyConfig, TeamConfig
 from gateway.config.calibration import CalibrationFile
 from gateway.doctor.case import Case
 from gateway.doctor.finding import Finding, Level
+from gateway.keeping import stored_keys
 from gateway.preflight import remarks
 from gateway.pricelist import guesses, price_list
+from gateway.stores.database.engine import DatabaseUnusable
 
 _OLD_DAYS: Final = 90
 _SHORT: Final = 16
+_MAKES: Final = "export {}=\"$(python3 -c 'import secrets; print(secrets.token_urlsafe(32))')\""
 _TOLD_ELSEWHERE: Final = ("LOCKGATE_ADMIN_TOKEN", "no price is known", "without a database")
 
 
@@ -34,27 +37,42 @@ async def configuration(case: Case) -> AsyncGenerator[Finding, None]:
 
 async def secrets(case: Case) -> AsyncGenerator[Finding, None]:
     """Tell whether the secrets of the environment are there, and long enough."""
-    known = case.known
-    makes = "export {}=\"$(python3 -c 'import secrets; print(secrets.token_urlsafe(32))')\""
-    for name, text, without in (
-        ("LOCKGATE_ADMIN_TOKEN", known.admin_token, "the admin routes are closed, also to reloads"),
-        ("LOCKGATE_KEY_SECRET", known.key_secret, "no client key can be made or checked"),
-    ):
-        if not text:
-            needless = name == "LOCKGATE_KEY_SECRET" and not case.config.keys
-            level: Level = "note" if needless else "warning"
-            yield Finding("secrets", level, f"{name} is not set", without, makes.format(name))
-        elif len(text) < _SHORT:
-            why = "a short one can be guessed"
-            fix = makes.format(name)
-            if name == "LOCKGATE_KEY_SECRET":
-                fix += "; keys that were made with the old one are invalid then"
-            yield Finding("secrets", "warning", f"{name} has {len(text)} characters", why, fix)
-        else:
-            yield Finding("secrets", "ok", f"{name} is set")
-    if not case.config.keys and not known.key_secret:
+    known, admin, key = case.known, "LOCKGATE_ADMIN_TOKEN", "LOCKGATE_KEY_SECRET"
+    if known.admin_token:
+        yield _long_enough(admin, known.admin_token)
+    else:
+        why = "the admin routes are closed, also to reloads"
+        yield Finding("secrets", "warning", f"{admin} is not set", why, _MAKES.format(admin))
+    stored = await _stored(case.config)
+    if known.key_secret:
+        void = "; keys that were made with the old one are invalid then"
+        yield _long_enough(key, known.key_secret, void)
+    elif case.config.keys or stored:
+        why = "the gateway does not start: it could check nobody's key"
+        fix = f"export {key}=…, the secret that the keys were made with"
+        yield Finding("secrets", "error", f"{key} is not set, and there are keys", why, fix)
+    else:
+        why = "no client key can be made or checked"
+        yield Finding("secrets", "note", f"{key} is not set", why, _MAKES.format(key))
+    if not case.config.keys and stored is False:
         what = f"no keys: whoever reaches {case.config.server.host} may call"
         yield Finding("secrets", "note", what, fix="lockgate key create NAME")
+
+
+def _long_enough(name: str, text: str, void: str = "") -> Finding:
+    if len(text) >= _SHORT:
+        return Finding("secrets", "ok", f"{name} is set")
+    fix = _MAKES.format(name) + void
+    what = f"{name} has {len(text)} characters"
+    return Finding("secrets", "warning", what, "a short one can be guessed", fix)
+
+
+async def _stored(config: Config) -> bool | None:
+    """Return whether the database has keys, None where it cannot tell."""
+    try:
+        return await stored_keys(config)
+    except DatabaseUnusable:
+        return None
 
 
 async def prices(case: Case) -> AsyncGenerator[Finding, None]:

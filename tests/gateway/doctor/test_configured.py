@@ -6,6 +6,7 @@ import resource
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import anyio
 import orjson
 import pytest
 
@@ -13,6 +14,9 @@ from gateway.config import Secrets
 from gateway.doctor import configured, machine
 from gateway.doctor.case import Check
 from gateway.policy.keys import digest
+from gateway.stores.database.engine import opened
+from gateway.stores.database.owners import OwnerTables
+from gateway.stores.database.records import KeyRecord
 from techniques.core.json import Json
 from tests.gateway.doctor.scene import SIM, bad, case, looked
 
@@ -29,7 +33,7 @@ KEY = {"name": "k", "hash": digest("s", "k")}
     [
         (Secrets("k" * 32, "a" * 32), [], []),
         (Secrets(None, "a" * 32), [], []),
-        (Secrets(None, "a" * 32), [KEY], ["warning"]),
+        (Secrets(None, "a" * 32), [KEY], ["error"]),
         (Secrets("k" * 32, None), [], ["warning"]),
         (Secrets("short", "short"), [], ["warning", "warning"]),
     ],
@@ -41,6 +45,41 @@ def test_secrets_that_are_missing_or_short_are_warned_of(
 
     assert [level for level, _ in bad(found)] == levels
     assert all(it.fix for it in found if it.level == "warning")
+
+
+def with_a_key(file: Path) -> dict[str, Json]:
+    async def make() -> None:
+        async with opened(f"sqlite+aiosqlite:///{file}") as made:
+            await OwnerTables(made).add_key(KeyRecord("app", "lg-abc", "hmac-sha256:01"), [])
+
+    anyio.run(make)
+    return {"url": f"sqlite:///{file}"}
+
+
+@pytest.mark.parametrize("where", ["configuration", "database"])
+def test_keys_without_their_secret_are_an_error_wherever_they_stand(
+    tmp_path: Path, where: str
+) -> None:
+    stated: dict[str, Json] = {"keys": [KEY]}
+    if where == "database":
+        stated = {"database": with_a_key(tmp_path / "x.db")}
+    found = looked(configured.secrets, case(Secrets(None, "a" * 32), **stated))
+
+    assert bad(found) == [("error", "LOCKGATE_KEY_SECRET is not set, and there are keys")]
+    assert "token_urlsafe" not in found[-1].fix  # with another secret they are void
+    assert not any("whoever" in it.what for it in found)
+
+
+@pytest.mark.parametrize("secret", [None, "k" * 32])
+def test_a_gateway_is_called_open_only_where_it_is(tmp_path: Path, secret: str | None) -> None:
+    def is_open(**database: Json) -> bool:
+        examined = case(Secrets(secret, "a" * 32), database=database)
+        return any("whoever" in it.what for it in looked(configured.secrets, examined))
+
+    assert is_open(url="none")
+    assert is_open(url=f"sqlite:///{tmp_path}/not-made-yet.db")
+    assert not is_open(**with_a_key(tmp_path / "x.db"))
+    assert not is_open(url="postgresql://u:p@127.0.0.1:1/gone")
 
 
 @pytest.mark.parametrize(
