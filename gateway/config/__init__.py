@@ -7,6 +7,7 @@ from gateway.config.load import (
     Secrets,
     hand_down,
     handed_down,
+    is_unread,
     load,
     secrets,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "UpstreamConfig",
     "hand_down",
     "handed_down",
+    "is_unread",
     "load",
     "secrets",
 ]

@@ -211,6 +211,11 @@ def _secret(value: str, at: str, folder: Path, problems: list[str]) -> str:
     return _substituted(value, at, problems)
 
 
+def is_unread(text: str) -> bool:
+    """Tell whether *text* names a secret that could not be read, and is none itself."""
+    return text.startswith("file:") or _VARIABLE.fullmatch(text) is not None
+
+
 def _substituted(value: str, at: str, problems: list[str]) -> str:
     def variable(match: re.Match[str]) -> str:
         found = os.environ.get(match[1])

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry
 
 from gateway.admission.limits import read, vendor_of
 from gateway.clock import utc_now
-from gateway.config import Config, ProviderConfig
+from gateway.config import Config, ProviderConfig, is_unread
 from gateway.doctor.case import Case, Check
 from gateway.doctor.finding import Finding, Level
 from gateway.metering.meters.local import LocalMeter
@@ -59,6 +59,8 @@ def upstream(name: str) -> Check:
             yield _of(name, "ok", "a simulation, in process")
         elif case.offline:
             yield _of(name, "skipped", "not asked, for --offline")
+        elif row.api_key is not None and is_unread(row.api_key.get_secret_value()):
+            yield _of(name, "skipped", f"not asked, as providers.{name}.api_key is not there")
         else:
             for finding in _in_the_open(name, row):
                 yield finding
@@ -159,7 +161,8 @@ def _listed(name: str, row: ProviderConfig, told: _Told, config: Config) -> Iter
         fix = f"providers.{name}.base_url or dialect{_hint(row)}"
         yield _of(name, "error", what, "no call to it will be understood", fix=fix)
         return
-    yield _of(name, "ok", f"{row.base_url} takes the key, {told.ms:.0f} ms, {len(names)} models")
+    takes = "answers" if row.api_key is None else "takes the key"
+    yield _of(name, "ok", f"{row.base_url} {takes}, {told.ms:.0f} ms, {len(names)} models")
     wanted = {model.model or model.name: model.name for model in served(name, config.models)}
     missing = [(theirs, ours) for theirs, ours in wanted.items() if not ours.endswith("*")]
     for theirs, ours in missing:

@@ -66,6 +66,26 @@ def test_a_provider_that_takes_the_key_and_has_the_model_is_well(
     assert asked.header("authorization") == "Bearer sk-canary-key"
 
 
+def test_of_one_that_wants_no_key_none_is_said_to_be_taken(provider: ScriptedUpstream) -> None:
+    told = found(provider, answering(OPENAI), limits={"rpm": 5}, api_key=None)
+
+    assert bad(told) == []
+    assert " answers, " in told[0].what
+    assert "key" not in told[0].what
+
+
+@pytest.mark.parametrize("written", ["${NOT_SET_ANYWHERE}", "file:/nowhere/key"])
+def test_one_whose_key_could_not_be_read_is_sent_nothing(
+    provider: ScriptedUpstream, written: str
+) -> None:
+    told = looked(upstream("p"), about(provider.port, api_key=written))
+
+    assert [(it.level, "providers.p.api_key is not there" in it.what) for it in told] == [
+        ("skipped", True)
+    ]
+    assert provider.asked == []
+
+
 def test_one_of_the_other_dialect_is_asked_in_its_own_words(provider: ScriptedUpstream) -> None:
     root = f"http://127.0.0.1:{provider.port}"
     told = found(provider, answering(ANTHROPIC), dialect="anthropic", base_url=root)
