@@ -72,6 +72,7 @@ def test_one_that_is_gone_or_mute_or_wants_a_password_is_told_without_the_passwo
     assert right == []
     assert [level for found in (wrong, mute, gone) for level, _ in found] == ["error"] * 3
     assert "127.0.0.1:1/0 does not answer" in gone[0][1]
+    assert f"127.0.0.1:{port}/0 does not answer" in mute[0][1]
     assert "canary" not in repr((wrong, mute, gone))
 
 
