@@ -16,6 +16,7 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from playwright.sync_api import Page, Request, expect
 
+from gateway.metering.meters.prometheus import OUTCOMES
 from tests.browser.conftest import PATIENCE_MS, Sight, Watched
 from tests.browser.looks import contrasts, is_too_wide, nameless, tree
 from tests.fakes.client import Exchange, dial, request
@@ -28,6 +29,24 @@ Take = Callable[[str], None]
 WIDTHS = (320, 360, 768, 981, 1360)
 SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
 LEAST_CONTRAST = 4.5
+OVERLAPS = """async (code) => {
+  const { outcome } = await import('/ui/words.js');
+  const found = [];
+  for (const badge of document.querySelectorAll('#ended .badge, #errors .badge')) {
+    const before = badge.textContent;
+    badge.textContent = outcome(code);
+    const a = badge.getBoundingClientRect();
+    for (const other of badge.parentElement.children) {
+      const b = other.getBoundingClientRect();
+      const beside = b.left >= a.right + 4 || b.right <= a.left;
+      const apart = beside || b.top >= a.bottom || b.bottom <= a.top;
+      if (other !== badge && b.width && !apart) found.push([badge.textContent, other.textContent]);
+    }
+    badge.textContent = before;
+  }
+  return found;
+}"""
+"""What a word for an end would touch, if it stood in the lists now."""
 UNENDING = completion("first").later(600)
 
 
@@ -185,6 +204,21 @@ def test_the_last_errors_are_shown_with_what_failed(
     shown = errors.nth(1).locator("code").inner_text()
     found = fresh.gateway.get(f"/admin/ledger?request={shown}", ADMIN_TOKEN)
     assert found.json["request"]["outcome"] == "upstream_error"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_word_for_an_end_runs_into_what_stands_beside_it(
+    sight: Sight, fresh: Watched, width: int
+) -> None:
+    assert _ask(fresh, "no-such-model", completion("never")) == 404
+    page = sight.page
+    page.set_viewport_size({"width": width, "height": 1000})
+    sight.sign_in(fresh.root)
+    expect(page.locator("#errors li")).to_have_count(1)
+    expect(page.locator("#ended li")).to_have_count(1)
+
+    for code in OUTCOMES:
+        assert page.evaluate(OVERLAPS, code) == [], code
 
 
 def test_nothing_jumps_when_things_come_and_go(sight: Sight, watched: Watched) -> None:
