@@ -150,7 +150,9 @@ def _serve_many(
             return anyio.run(reread, path, served, known).config
         except Unfit as unfit:
             _log.error("config.refused", cause="signal", errors=list(unfit.lines))
-            return None
+        except Exception:  # noqa: BLE001 - one of the boundaries: its workers would end with it
+            _log.exception("config.failed", cause="signal")
+        return None
 
     with TemporaryDirectory(prefix="lockgate-metrics-") as counted:
         hand_down(path, counted)

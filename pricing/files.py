@@ -18,6 +18,14 @@ from pricing.table import Origin, RowRecord, Table
 
 FORMAT: Final = "lockgate-prices/1"
 _FIRST: Final = ("provider", "model", "names", "mode", "from", "to")
+_UNREADABLE: Final = (
+    ValueError,
+    LookupError,
+    AttributeError,
+    TypeError,
+    OverflowError,
+    RecursionError,
+)
 SHIPPED: Final = Path(__file__).parent / "data" / "table.json"
 
 
@@ -79,7 +87,7 @@ def parsed(text: str, name: str, *, is_yaml: bool = False) -> PriceFile:
         return _of(value, name)
     except ValidationError as error:
         raise UnusablePrices("\n".join(_faults(error))) from error
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except (*_UNREADABLE, yaml.YAMLError) as error:
         raise UnusablePrices(str(error)) from error
 
 

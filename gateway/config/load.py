@@ -17,11 +17,11 @@ from pydantic_settings import (
     SettingsConfigDict,
     SettingsError,
 )
-from yaml.composer import ComposerError
 
 from gateway.config.embedded import embedded
 from gateway.config.partial import Partial
 from gateway.config.schema import Config, unknown_names
+from gateway.config.strict import read_yaml
 from gateway.credentials import is_credential
 
 _PREFIX = "LOCKGATE_"
@@ -140,25 +140,10 @@ def secrets() -> Secrets:
     return Secrets(key_secret or None, admin_token or None)
 
 
-class _Strict(yaml.SafeLoader):
-    """Refuses a name that stands twice in one mapping: of two settings one would be lost."""
-
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        node = super().compose_mapping_node(anchor)
-        names: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value in names:
-                raise ComposerError(
-                    problem=f"{key.value!r} stands twice", problem_mark=key.start_mark
-                )
-            names.add(key.value if isinstance(key, yaml.ScalarNode) else "")
-        return node
-
-
 def _tree(path: Path, problems: list[str]) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
-        read = yaml.load(text, _Strict)
+        read = read_yaml(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         told = " ".join(str(error).split())  # one fault, one line
         raise ConfigError(f"{path}: {told}") from error
@@ -202,7 +187,7 @@ def _secret(value: str, at: str, folder: Path, problems: list[str]) -> str:
     if value.startswith("file:"):
         try:
             return (folder / value[5:]).read_text(encoding="utf-8").strip()
-        except OSError as error:
+        except (OSError, ValueError) as error:  # it may be no text
             problems.append(f"{at}: {error}")
             return value
     if not _VARIABLE.fullmatch(value):

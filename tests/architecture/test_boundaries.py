@@ -16,6 +16,7 @@ _LAST_RESORTS = {
     "gateway/pacing/recovery.py": 1,
     "gateway/attention/asking.py": 1,
     "gateway/reloading.py": 1,
+    "gateway/serving.py": 1,  # a reload that fails costs no worker
     "gateway/doctor/examining.py": 1,  # a check that fails keeps no other from being told
     "gateway/upstream/llama_cpp/host.py": 1,
 }

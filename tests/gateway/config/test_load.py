@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,48 @@ def test_all_faults_are_told_at_once(file: Path) -> None:
 )
 def test_a_file_that_is_no_plain_mapping_is_refused(file: Path, text: str, said: str) -> None:
     assert said in "\n".join(problems(file, text))
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{of}'] * 9)}]\n" for of, name in pairwise("abcdefghij")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("server: {host: 2026-13-45}", "this cannot be read as timestamp"),
+        ("server: {host: !!timestamp x}", "this cannot be read as timestamp"),
+        ("server: {port: !!int x}", "this cannot be read as int"),
+        ("server: {port: " + "9" * 5000 + "}", "this cannot be read as int"),
+        ("server: {port: !!bool x}", "this cannot be read as bool"),
+        ("server: {port: !!float x}", "this cannot be read as float"),
+        ("server: " + "[" * 5000 + "]" * 5000, "nested too deeply"),
+        ("server: &a {host: *a}", "within what it names"),
+        ("server: &a [[*a]]", "within what it names"),
+        (BOMB, "make more of it than can be read"),
+    ],
+)
+def test_whatever_stands_in_a_file_is_one_readable_line(file: Path, text: str, said: str) -> None:
+    (line,) = problems(file, text)
+
+    assert str(file) in line
+    assert said in line
+
+
+def test_an_anchor_may_be_used_as_often_as_one_likes(file: Path) -> None:
+    text = "models:\n  - &m {name: a, provider: p, price: &c {input: 1, output: 2}}\n" + "".join(
+        f"  - {{<<: *m, name: m{number}}}\n" for number in range(50)
+    )
+    config = loaded(file, text + "providers: {p: {dialect: openai_chat, simulated: {seed: 0}}}")
+
+    assert {str(model.price) for model in config.models} == {str(config.models[0].price)}
+
+
+def test_a_secret_file_that_is_no_text_is_named(file: Path) -> None:
+    (file.parent / "key").write_bytes(b"\xff\xfe")
+
+    assert "providers.oa.api_key" in problems(file, KEYED % "file:key" + MODEL)[0]
 
 
 def test_merge_keys_may_still_be_overridden(file: Path) -> None:
