@@ -23,12 +23,13 @@ from gateway.config import Config, Secrets
 from gateway.config.lasting import differences, digest, kept
 from gateway.config.schema import unknown_names
 from gateway.fetching import fetched
-from gateway.keeping import announcing
+from gateway.keeping import announcing, stored_keys
 from gateway.loading import Unfit, judge, read
 from gateway.metering.meters.reloads import Outcome
 from gateway.preflight import remarks
 from gateway.pricelist import guesses
 from gateway.stores.changes import Announcements, Hear, NoAnnouncements
+from gateway.stores.database.engine import DatabaseUnusable
 from gateway.surfaces.reload import Reload
 from gateway.wiring import Parts
 from techniques.core.groups import task_group
@@ -68,9 +69,28 @@ async def reread(file: Path | None, served: Config, known: Secrets) -> Reread:
     await judge(stated, known)
     if waiting:
         await judge(config, known)
+    await _stays_closed(config, served)
     warning = await fetched(config.pricing.catalogue)
     of = await anyio.to_thread.run_sync(_digests, config)
     return Reread(config, waiting, of, (warning,) if warning else ())
+
+
+async def _stays_closed(config: Config, served: Config) -> None:
+    """See that *config* does not let in everyone where *served* wanted a key.
+
+    A file whose end is not written yet looks as if it had no keys.
+
+    Raises:
+        Unfit: It does.
+    """
+    if not served.keys or config.keys:
+        return
+    try:
+        stored = await stored_keys(config)
+    except DatabaseUnusable as error:
+        raise Unfit([f"database.url: {error}"]) from error
+    if not stored:
+        raise Unfit(["keys: there is none any more, and anyone could call; that wants a restart"])
 
 
 def _digests(config: Config) -> tuple[str, str]:

@@ -115,6 +115,32 @@ async def test_keys_come_and_go(scene: Scene) -> None:
     assert door.named("a") is None
 
 
+async def test_a_gateway_that_wants_keys_is_not_opened_by_a_file_without(scene: Scene) -> None:
+    """One whose end is not written yet has none."""
+    await scene.reload(keys=[{"name": "a", "hash": digest("s", "text-a")}])
+    refused = await scene.reload()
+    answer = await scene.gateway.ask("/v1/chat/completions", body=chat())
+
+    assert (refused.status, answer.status) == (422, 401)
+    assert [line.partition(":")[0] for line in refused.json["errors"]] == ["keys"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["server: {host: 2026-13-45}", "server: " + "[" * 5000, "server: &a {host: *a}", "a: [*b", "-"],
+)
+async def test_a_file_that_is_no_configuration_at_all_changes_nothing(
+    scene: Scene, text: str
+) -> None:
+    scene.file.write_text(text)
+    refused = await scene.gateway.ask("/admin/reload", OPEN, method="POST")
+    counted = await scene.metrics()
+
+    assert refused.status == 422
+    assert counted["lockgate_config_last_reload_successful"] == 0
+    assert (await scene.gateway.ask("/v1/chat/completions", body=chat())).status == 200
+
+
 @pytest.mark.parametrize(
     ("sections", "error"),
     [
