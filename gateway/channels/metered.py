@@ -224,13 +224,15 @@ def _usage(request: Request, seen: MeteredCall, outcome: str) -> tuple[Usage, bo
     """Return the tokens used, and whether they were guessed.
 
     A call that failed before its answer began used none. One that was cancelled by then was
-    sent, and its input is paid for.
+    sent, and its input is paid for. An answer with content that is said to have used nothing was
+    not counted.
     """
-    if seen.usage is not None and (outcome == "ok" or seen.counted):
-        return seen.usage, False
+    told = seen.usage if seen.usage != _NOTHING or not seen.begun else None
+    if told is not None and (outcome == "ok" or seen.counted):
+        return told, False
     if not seen.begun and outcome not in _CANCELLED:
         return _NOTHING, False
-    known = seen.usage or Usage(input_tokens=estimate.input_tokens(request))
+    known = told or Usage(input_tokens=estimate.input_tokens(request))
     guess = estimate.output_tokens(seen.characters, request)
     return known + Usage(output_tokens=max(guess - known.output_tokens, 0)), True
 

@@ -357,6 +357,21 @@ async def test_what_the_price_does_not_fit_is_said_in_the_row() -> None:
     assert row.caveats == ("cache_read_at_input_rate", "service_tier_unpriced")
 
 
+@pytest.mark.parametrize("content", [TextDelta(FORTY), Relayed(b"x", 40), ThinkingDelta(FORTY)])
+async def test_an_answer_that_is_said_to_have_used_nothing_is_estimated(content: Event) -> None:
+    row = await row_of(Playing(content, UsageReported(Usage()), Finished()))
+
+    assert (row.estimated, row.usage.output_tokens, row.outcome) == (True, 10, "ok")
+    assert row.usage.input_tokens > 0
+    assert row.cost
+
+
+async def test_an_empty_answer_may_have_used_nothing() -> None:
+    row = await row_of(Playing(UsageReported(Usage()), Finished()))
+
+    assert (row.estimated, row.usage, row.cost) == (False, Usage(), 0)
+
+
 async def test_pictures_are_counted_where_each_is_charged_for() -> None:
     answer = Playing(TextDelta("a"), UsageReported(COUNTED), Finished())
 

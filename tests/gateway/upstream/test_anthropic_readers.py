@@ -310,3 +310,11 @@ def test_how_a_message_was_served_goes_with_its_usage(told: dict[str, object], m
     total.add({"output_tokens": 4})
 
     assert total.mode == mode
+
+
+def test_thinking_is_never_more_than_the_output() -> None:
+    total = UsageTotal()
+
+    usage = total.add({"output_tokens": 4, "output_tokens_details": {"thinking_tokens": 9}})
+
+    assert usage == Usage(0, 4, reasoning_tokens=4)

@@ -271,6 +271,32 @@ def test_reasoning_left_out_of_the_output_count_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
+    ("inputs", "outputs", "used"),
+    [
+        ({"cached_tokens": 900}, {}, Usage(66, 6, cache_read_tokens=66)),
+        ({"audio_tokens": 900}, {}, Usage(66, 6, audio_input_tokens=66)),
+        (
+            {"cached_tokens": 60, "cache_write_tokens": 5, "audio_tokens": 9, "image_tokens": 9},
+            {},
+            Usage(66, 6, cache_read_tokens=60, cache_write_tokens=5, audio_input_tokens=1),
+        ),
+        ({}, {"audio_tokens": 4, "image_tokens": 4}, Usage(66, 6, 0, 0, 0, 0, 0, 4, 0, 2)),
+        ({}, {"reasoning_tokens": 5, "audio_tokens": 4}, Usage(66, 6, 0, 0, 0, 5, 0, 1)),
+        ({}, {"reasoning_tokens": 7}, Usage(66, 13, reasoning_tokens=7)),
+        ({"cached_tokens": -9, "audio_tokens": "9"}, {"reasoning_tokens": -1}, Usage(66, 6)),
+    ],
+)
+def test_parts_are_never_more_than_the_whole(inputs: Any, outputs: Any, used: Usage) -> None:
+    usage = {
+        **counted(66, 6),
+        "prompt_tokens_details": inputs,
+        "completion_tokens_details": outputs,
+    }
+
+    assert UsageReported(used) in whole({"content": "a"}, usage=usage)
+
+
+@pytest.mark.parametrize(
     ("finish", "meant"),
     [("content_filter", "content_filter"), ("MAX_TOKENS", "length"), ("STOP", "stop")],
 )

@@ -53,7 +53,7 @@ class UsageTotal:
             cache_read_tokens=read,
             cache_write_tokens=written - hour,
             cache_write_1h_tokens=hour,
-            reasoning_tokens=counts["thinking_tokens"],
+            reasoning_tokens=min(counts["thinking_tokens"], counts["output_tokens"]),
         )
 
 

@@ -14,6 +14,7 @@ from techniques.core.events import UsageReported
 from techniques.core.json import NOTHING, Json, JsonObject
 
 DIALECT = "openai_chat"
+_OF_INPUT = ("cache_write", "audio", "image")
 _MOST_DOLLARS = 1_000_000
 """More than any call costs: an amount beyond is a fault of the host's."""
 
@@ -103,21 +104,42 @@ def _is_amount(value: Json) -> bool:
 
 
 def _detailed(value: JsonObject, prompt: int, completion: int, hidden: int) -> Usage:
+    """Return the counts with their parts, which are never more than the whole.
+
+    More reasoning than output can only have been left out of it.
+    """
     inputs = as_object(value.get("prompt_tokens_details"))
     outputs = as_object(value.get("completion_tokens_details"))
+    thought = _count(outputs, "reasoning_tokens")
+    if thought > completion + hidden:
+        hidden = thought
+    output, reasoning = completion + hidden, max(hidden, thought)
     cached = _count(inputs, "cached_tokens") or _count(value, "prompt_cache_hit_tokens")
-    cached = min(cached, prompt)
+    written, heard, seen = (_count(inputs, f"{name}_tokens") for name in _OF_INPUT)
+    cached, written, heard, seen = _within(prompt, cached, written, heard, seen)
+    reasoning, spoken, drawn = _within(
+        output, reasoning, _count(outputs, "audio_tokens"), _count(outputs, "image_tokens")
+    )
     return Usage(
         input_tokens=prompt,
-        output_tokens=completion + hidden,
+        output_tokens=output,
         cache_read_tokens=cached,
-        cache_write_tokens=min(_count(inputs, "cache_write_tokens"), prompt - cached),
-        reasoning_tokens=max(hidden, _count(outputs, "reasoning_tokens")),
-        audio_input_tokens=_count(inputs, "audio_tokens"),
-        audio_output_tokens=_count(outputs, "audio_tokens"),
-        image_input_tokens=_count(inputs, "image_tokens"),
-        image_output_tokens=_count(outputs, "image_tokens"),
+        cache_write_tokens=written,
+        reasoning_tokens=reasoning,
+        audio_input_tokens=heard,
+        audio_output_tokens=spoken,
+        image_input_tokens=seen,
+        image_output_tokens=drawn,
     )
+
+
+def _within(whole: int, *parts: int) -> list[int]:
+    """Return *parts*, each at most what those before it have left of *whole*."""
+    found = []
+    for part in parts:
+        found.append(min(part, whole))
+        whole -= found[-1]
+    return found
 
 
 def _count(counts: JsonObject, name: str) -> int:
