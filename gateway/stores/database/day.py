@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gateway.stores.database.bills import halves, joined
 from gateway.stores.database.engine import Database
 from gateway.stores.database.rows import RequestRow
 from gateway.stores.database.tables import LEDGER, REQUESTS
@@ -66,7 +67,7 @@ class DayTable:
                 hour,
                 technique,
                 model,
-                func.coalesce(func.sum(LEDGER.c.cost), 0),
+                *halves(LEDGER.c.cost),
                 func.count(),
                 func.count() - known,
             )
@@ -76,7 +77,10 @@ class DayTable:
         )
         async with self._database.reading() as connection:
             found = await connection.execute(query)
-            return [Spent(int(at), of, by, int(cost), *rest) for at, of, by, cost, *rest in found]
+            return [
+                Spent(int(at), of, by, joined(more, less), *rest)
+                for at, of, by, more, less, *rest in found
+            ]
 
     async def failed(self, limit: int) -> list[Failed]:
         """Return the last requests that failed, the last first.

@@ -16,6 +16,7 @@ from gateway.stores.database.day import LOOKED_AT, DayTable
 from gateway.stores.database.engine import opened
 from gateway.stores.database.ledger import LedgerTable
 from gateway.surfaces.overview.day import ERRORS, MOST, Day
+from pricing.cost import dollars
 from techniques.core.json import Json
 from tests.gateway.metering.facts import request, row
 
@@ -149,6 +150,13 @@ async def test_so_many_failures_are_told_and_no_more(told: Told) -> None:
     assert [it["request_id"] for it in (await told(facts))["errors"]] == [
         fact.request_id for fact in reversed(facts[7:])
     ]
+
+
+async def test_sums_of_what_a_provider_lied_about_are_told_too(told: Told) -> None:
+    most = 2**63 - 1
+    day = await told([ended(name, ("fast", most)) for name in ("a", "b", "c")])
+
+    assert day["spend"]["usd"] == dollars(3 * most)
 
 
 async def test_a_day_without_a_call_is_empty(told: Told) -> None:
