@@ -24,6 +24,7 @@ from gateway.stores.ledger import StoreLost
 from gateway.surfaces.asked import Endpoint, asked_at, attended, form_of, wait_s_of
 from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import headers_of
+from gateway.surfaces.numbers import whole
 from gateway.surfaces.operations import json_answer
 from techniques.core.errors import Denied, RequestRejected
 from techniques.core.json import JsonObject
@@ -214,8 +215,8 @@ def _state_of(request: Request) -> State | None:
 
 
 def _limit_of(request: Request) -> int:
-    text = request.query_params.get("limit", "100")
-    if not text.isdecimal() or not 1 <= int(text[:9]) <= _MOST:
+    limit = whole(request.query_params.get("limit", "100"), 1, _MOST)
+    if limit is None:
         message = f"limit must be a number from 1 to {_MOST}."
         raise RequestRejected(message, code="invalid_value", param="limit")
-    return int(text)
+    return limit

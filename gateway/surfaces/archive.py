@@ -25,6 +25,7 @@ from gateway.surfaces.completion import Front
 from gateway.surfaces.cursor import after_of, cursor_of
 from gateway.surfaces.moves import MoveEndpoints
 from gateway.surfaces.named import name_headers, new_name
+from gateway.surfaces.numbers import whole
 from gateway.surfaces.operations import is_bearer, json_answer, refused
 from gateway.surfaces.own_windows import own_windows
 from gateway.surfaces.run_view import brief_of, cost_of
@@ -214,10 +215,10 @@ def _must_be_known(request: Request, fields: frozenset[str]) -> None:
 
 
 def _limit(request: Request) -> int:
-    text = request.query_params.get("limit", str(_USUAL))
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:9]) <= _MOST:
+    limit = whole(request.query_params.get("limit", str(_USUAL)), 1, _MOST)
+    if limit is None:
         raise RequestRejected(f"limit must be a number from 1 to {_MOST}.", param="limit")
-    return int(text)
+    return limit
 
 
 def _answer(body: JsonObject) -> Response:

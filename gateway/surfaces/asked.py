@@ -17,6 +17,7 @@ from gateway.stores.ledger import StoreLost
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.named import name_headers, new_name
+from gateway.surfaces.numbers import whole
 from gateway.surfaces.operations import refused
 from gateway.surfaces.spoken import CHAT, failed
 from gateway.wire.body import parse
@@ -86,11 +87,11 @@ def wait_s_of(request: Request) -> float:
     Raises:
         RequestRejected: It is no number, or too large.
     """
-    text = request.query_params.get("wait_ms", "0")
-    if not text.isdecimal() or int(text[:9]) > LONGEST_MS:
+    wait = whole(request.query_params.get("wait_ms", "0"), 0, LONGEST_MS)
+    if wait is None:
         message = f"wait_ms must be a number from 0 to {LONGEST_MS}."
         raise RequestRejected(message, code="invalid_value", param="wait_ms")
-    return int(text) / 1000
+    return wait / 1000
 
 
 async def attended(receive: Receive, work: Callable[[], Awaitable[ResultT]]) -> ResultT:

@@ -13,6 +13,7 @@ from gateway.policy.asked import Faulty
 from gateway.stores.database.bills import GROUPS
 from gateway.stores.database.rows import instant
 from gateway.stores.database.sought import FILTERS, MOST, Sought
+from gateway.surfaces.numbers import whole
 
 _NULLABLE: Final = frozenset(name for name, column in FILTERS.items() if column.nullable)
 
@@ -74,9 +75,10 @@ def limit_of(text: str | None, usual: int) -> int:
     """
     if not text:
         return usual
-    if not text.isdecimal() or not 1 <= int(text[:9]) <= MOST:
+    limit = whole(text, 1, MOST)
+    if limit is None:
         raise Faulty("limit", f"must be a number from 1 to {MOST}")
-    return int(text)
+    return limit
 
 
 def choice_of(name: str, text: str | None, choices: tuple[str, ...]) -> str:
@@ -123,6 +125,6 @@ def place_at(cursor: str | None) -> tuple[int, str] | None:
     except ValueError:
         place = None
     match place:
-        case [int(at), str(name)] if 0 <= at < 2**63:
+        case [int(at), str(name)] if type(at) is int and 0 <= at < 2**63 and "\0" not in name:
             return at, name
     raise Faulty("cursor", "is none that was given here")

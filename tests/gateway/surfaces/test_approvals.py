@@ -254,7 +254,18 @@ async def test_a_wrong_question_is_refused(fields: dict[str, Json], param: str) 
     assert (answer.status, answer.json["error"]["param"]) == (400, param)
 
 
-@pytest.mark.parametrize("query", ["?state=open", "?limit=0", "?limit=x", "?wait_ms=55001"])
+WRONG = [
+    "?state=open",
+    "?limit=0",
+    "?limit=x",
+    "?limit=00000000100000",
+    "?wait_ms=55001",
+    "?wait_ms=00000000199999",
+    "?wait_ms=000000001" + "9" * 5000,
+]
+
+
+@pytest.mark.parametrize("query", WRONG)
 async def test_a_wrong_query_is_refused(query: str) -> None:
     async with serving(**staffed()) as gateway:
         answer = await gateway.ask(f"/v1/approvals{query}", APP)
