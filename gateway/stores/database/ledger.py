@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+import anyio
 from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -61,7 +62,8 @@ class LedgerTable:
         """
         rows: list[LedgerRow] | None = None
         while rows is None or len(rows) == MOST:
-            rows = await self.rows(replace(sought, limit=MOST))
+            with anyio.CancelScope(shield=True):  # a connection cut off in the middle is lost
+                rows = await self.rows(replace(sought, limit=MOST))
             if rows:
                 yield rows
                 sought = replace(sought, after=place_of(rows[-1]))

@@ -62,7 +62,9 @@ class Access:
 
 def _is_here(host: str) -> bool:
     """Return whether *host*, as a client names it, is this machine's own; so is no name at all."""
-    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+    name, colon, port = host.rpartition(":")
+    if not (colon and port.isdecimal()):
+        name = host
     if not name or name.lower() == "localhost":
         return True
     try:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from gateway.stores.database.engine import opened
@@ -36,6 +39,30 @@ async def test_what_is_written_is_read_as_it_was(database_url: str) -> None:
         assert await ledger.rows(Sought(request="r1")) == [row]
         assert await ledger.request("r1") == whole
         assert await ledger.request("r2") is None
+
+
+async def test_who_leaves_an_export_does_not_cut_off_a_connection(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[bool] = []
+
+    async def slowly(_self: LedgerTable, _sought: Sought) -> list[LedgerRow]:
+        read.append(False)
+        group.cancel_scope.cancel()
+        await anyio.lowlevel.checkpoint()
+        read.append(True)
+        return []
+
+    async with opened(database_url) as database:
+        monkeypatch.setattr(LedgerTable, "rows", slowly)
+        async with (
+            anyio.create_task_group() as group,
+            aclosing(LedgerTable(database).pages(Sought())) as pages,
+        ):
+            await anext(pages, None)
+            await anyio.sleep_forever()
+
+    assert read == [False, True]
 
 
 async def test_a_row_that_is_written_again_is_written_once(database_url: str) -> None:

@@ -13,7 +13,13 @@ from tests.gateway.surfaces.test_operations import KEYS, OPEN, chat, serving
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 BOTH = ("/admin/overview", "/admin/overview/today")
 HERE = ("127.0.0.1:8080", "localhost:8080", "LOCALHOST", "127.9.9.9", "[::1]:8080", "[::1]")
-ELSEWHERE = ("gateway.example:8080", "evil.localhost.example", "192.168.0.7:8080", "127.0.0.1.evil")
+ELSEWHERE = (
+    "gateway.example:8080",
+    "evil.localhost.example",
+    "192.168.0.7:8080",
+    "127.0.0.1.evil",
+    "80",
+)
 
 
 @pytest.mark.parametrize("path", BOTH)
