@@ -185,8 +185,11 @@ def test_every_worker_follows_and_one_that_is_replaced_has_what_the_others_have(
             else:
                 gateway.process.send_signal(signal.SIGHUP)
             assert within(10, everywhere)
-            write(gateway, tmp_path, "broken: [")
+            write(gateway, tmp_path, "server: {host: 2026-13-45}")
             assert admin(gateway).status == 422
+            refused = gateway.log.count('"config.refused"')
+            gateway.process.send_signal(signal.SIGHUP)
+            assert within(10, lambda: gateway.log.count('"config.refused"') > refused)
         killed = gateway.workers()[0]
         os.kill(killed, signal.SIGKILL)
         assert within(20, lambda: len(set(gateway.workers()) - {killed}) == 2)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -64,6 +65,7 @@ class LedgerTable:
         while rows is None or len(rows) == MOST:
             with anyio.CancelScope(shield=True):  # a connection cut off in the middle is lost
                 rows = await self.rows(replace(sought, limit=MOST))
+            await anyio.lowlevel.checkpoint()  # who has left wants no more, though none waits
             if rows:
                 yield rows
                 sought = replace(sought, after=place_of(rows[-1]))

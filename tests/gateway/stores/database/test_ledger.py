@@ -11,6 +11,7 @@ import pytest
 from gateway.stores.database.engine import opened
 from gateway.stores.database.ledger import LedgerTable, Spender
 from gateway.stores.database.rows import MOST, LedgerRow, instant, kept, packed, told, unpacked
+from gateway.stores.database.sought import MOST as MOST_AT_ONCE
 from gateway.stores.database.sought import Sought
 from tests.gateway.stores.database.scene import AT, ledger_row, request_row
 
@@ -41,17 +42,18 @@ async def test_what_is_written_is_read_as_it_was(database_url: str) -> None:
         assert await ledger.request("r2") is None
 
 
-async def test_who_leaves_an_export_does_not_cut_off_a_connection(
+async def test_who_leaves_an_export_ends_it_and_cuts_off_no_connection(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[bool] = []
 
     async def slowly(_self: LedgerTable, _sought: Sought) -> list[LedgerRow]:
+        assert len(read) < 2, "nobody wants a second page"
         read.append(False)
         group.cancel_scope.cancel()
         await anyio.lowlevel.checkpoint()
         read.append(True)
-        return []
+        return [ledger_row()] * MOST_AT_ONCE
 
     async with opened(database_url) as database:
         monkeypatch.setattr(LedgerTable, "rows", slowly)
@@ -59,8 +61,8 @@ async def test_who_leaves_an_export_does_not_cut_off_a_connection(
             anyio.create_task_group() as group,
             aclosing(LedgerTable(database).pages(Sought())) as pages,
         ):
-            await anext(pages, None)
-            await anyio.sleep_forever()
+            async for _ in pages:
+                pass
 
     assert read == [False, True]
 
