@@ -17,6 +17,7 @@ import structlog
 
 from gateway.policy.callers import budget_of, recorded
 from gateway.policy.keys import NOT_VALID, OPEN, Caller, KeyRing
+from gateway.policy.nearby import must_be_near
 from gateway.stores.changes import Changes
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.database.owners import OwnerTables
@@ -82,9 +83,11 @@ class KeyBook:
 
         Raises:
             Unauthenticated: There is no key, or none of ours.
+            Denied: There are no keys, and it is a page from elsewhere.
             Unavailable: The key is not known here, and the database does not answer.
         """
         if self._open and not await self._has_closed(headers):
+            must_be_near(headers)
             return OPEN
         digest = self._ring.digest_in(headers)
         caller = self._ring.find(digest)

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from gateway.context.rules import Rules
 from gateway.metering.caps import Caps
 from gateway.policy.budgets import Budget
+from gateway.policy.nearby import must_be_near
 from techniques.core.errors import Unauthenticated
 
 NOT_VALID: Final = "This API key is not valid."
@@ -172,11 +173,15 @@ class _Keyed:
 
 
 class OpenDoor:
-    """No keys at all: everyone is let in."""
+    """No keys at all: everyone on this machine is let in."""
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
-        """Return the caller without a name."""
-        del headers
+        """Return the caller without a name.
+
+        Raises:
+            Denied: It is a page from elsewhere.
+        """
+        must_be_near(headers)
         return OPEN
 
     def named(self, name: str | None) -> Caller | None:

@@ -241,7 +241,7 @@ def request(
 ) -> bytes:
     """Return the bytes of one request; what *headers* say of host or length stands."""
     said = {name.lower(): value for name, value in headers.items()}
-    every = {"host": "gateway.test", **said}
+    every = {"host": "127.0.0.1", **said}
     if body is not None:
         every = {"content-type": "application/json", "content-length": str(len(body)), **every}
     lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in every.items())]

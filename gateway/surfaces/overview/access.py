@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.policy.keys import Door
+from gateway.policy.nearby import is_near
 from gateway.surfaces.operations import is_bearer, json_answer, refused
 from techniques.core.errors import GatewayError
 
@@ -49,7 +49,7 @@ class Access:
         """Return why *request* may not look on, as there is no token; None if it may."""
         if await self.has_keys():
             return _NO_TOKEN
-        return None if _is_here(request.headers.get("host", "")) else _ELSEWHERE
+        return None if is_near(request.headers.get("host", "")) else _ELSEWHERE
 
     async def has_keys(self) -> bool:
         """Return whether nobody is let in without a key."""
@@ -57,17 +57,4 @@ class Access:
             await self.door.caller({})
         except GatewayError:
             return True
-        return False
-
-
-def _is_here(host: str) -> bool:
-    """Return whether *host*, as a client names it, is this machine's own; so is no name at all."""
-    name, colon, port = host.rpartition(":")
-    if not (colon and port.isdecimal()):
-        name = host
-    if not name or name.lower() == "localhost":
-        return True
-    try:
-        return ip_address(name.strip("[]")).is_loopback
-    except ValueError:
         return False
