@@ -22,7 +22,7 @@ from gateway.wiring import Parts, running
 from techniques.core.json import Json
 from tests.fakes.hurried import HurriedLoop
 
-ROOT = "http://gateway"
+ROOT = "http://localhost"
 QUESTION: list[Json] = [{"role": "user", "content": "What is 6 * 7?"}]
 DRAWS = {
     "x-lockgate-technique": "self_consistency",
