@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
@@ -13,6 +12,7 @@ from gateway.config.calibration import measured
 from gateway.config.names import serves
 from gateway.config.pricing import unreadable
 from gateway.planning.options import complaint, configured_of
+from gateway.policy.nearby import is_loopback
 from gateway.policy.targets import target_of
 from gateway.pricelist import price_remarks
 from gateway.upstream.addresses import is_private
@@ -121,7 +121,7 @@ def _empty(config: Config) -> Iterator[str]:
 
 def needs_keys(config: Config) -> bool:
     """Return whether strangers could reach this gateway, and it has no keys of its own."""
-    return not config.keys and not _is_loopback(config.server.host)
+    return not config.keys and not is_loopback(config.server.host)
 
 
 def _keys(config: Config, secrets: Secrets, *, stored_keys: bool) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _addresses(config: Config) -> Iterator[str]:
         host = _host(row.base_url)
         if host is None:
             yield f"providers.{name}.base_url: {row.base_url!r} is no http or https address"
-        elif not row.allow_private and (is_private(host) or _is_loopback(host)):
+        elif not row.allow_private and (is_private(host) or is_loopback(host)):
             yield f"providers.{name}.base_url: a private address; set allow_private to mean it"
 
 
@@ -162,7 +162,7 @@ def _persons(config: Config, secrets: Secrets) -> Iterator[str]:
         host = _host(person.webhook)
         if host is None:
             yield f"attention.persons.{person.name}.webhook: no http or https address"
-        elif not stated.allow_private and (is_private(host) or _is_loopback(host)):
+        elif not stated.allow_private and (is_private(host) or is_loopback(host)):
             yield (
                 f"attention.persons.{person.name}.webhook: a private address; set "
                 "attention.allow_private to mean it"
@@ -232,12 +232,3 @@ def _options(card: Card, stated: Mapping[str, Mapping[str, Json]], cards: Cards)
             said = complaint(card, fault["loc"], fault["type"], fault["msg"])
             path = ".".join(("reliability.techniques", card.name, *map(str, fault["loc"])))
             yield f"{path}: {said.removesuffix('.')}"
-
-
-def _is_loopback(host: str) -> bool:
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

@@ -37,12 +37,15 @@ def is_near(host: str) -> bool:
     name, colon, port = host.rpartition(":")
     if not (colon and port.isdecimal()):
         name = host
-    if not name or name.lower() == "localhost":
+    return not name or is_loopback(name)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether *host*, without a port, is an address that only this machine reaches."""
+    if host.lower() == "localhost":
         return True
-    if name.isdecimal():  # a number is an address to some, and a name to others
-        return False
     try:
-        return ip_address(name.strip("[]")).is_loopback
+        return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
 
