@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import count
 
 import anthropic
 import openai
@@ -25,6 +24,8 @@ MINUTES_S = {"short": 2.0, "long": 100.0, "fast": 0.5}
 LIMITED_KEY = "lk-limited-4e1b"
 STREAM: dict[str, Json] = {"stream": True}
 BODIES = {CHAT: chat, MESSAGES: messages}
+ACCOUNTS = 32
+"""Accounts of each kind, so that no test finds a minute that another has used up."""
 AT_ONCE = 1.0
 """Within what an answer comes that does not wait for the window, on a busy machine."""
 
@@ -33,7 +34,7 @@ def _changes(port: int, **pacing: Json) -> dict[str, Json]:
     """Return a configuration with accounts that take a call in each of their own minutes."""
     providers: dict[str, Json] = {}
     for kind, minute_s in MINUTES_S.items():
-        for number in range(8):
+        for number in range(ACCOUNTS):
             providers[f"{kind}{number}"] = {
                 "dialect": "openai_chat",
                 "base_url": f"http://127.0.0.1:{port}/v1",
@@ -59,7 +60,9 @@ class Paced:
 
     upstream: ScriptedUpstream
     gateway: Gateway
-    _numbers: Iterator[int] = field(default_factory=count)
+    _unused: dict[str, Iterator[int]] = field(
+        default_factory=lambda: {kind: iter(range(ACCOUNTS)) for kind in MINUTES_S}
+    )
 
     @property
     def root(self) -> str:
@@ -73,7 +76,7 @@ class Paced:
 
     def used_up(self, kind: str) -> str:
         """Return a model whose account has just taken the only call of its minute."""
-        model = f"m-{kind}{next(self._numbers) % 8}"
+        model = f"m-{kind}{next(self._unused[kind])}"
         self.upstream.plays(completion("first"))
         assert self.post(model).status == 200
         self.upstream.forget()
