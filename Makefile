@@ -77,9 +77,9 @@ docs: $(DEV)
 # The one target that needs uv. setuptools builds this project, so it is locked with the rest.
 LOCK := uv pip compile --quiet --python-version 3.11 --universal --generate-hashes --no-annotate --no-header
 lock:
-	echo 'setuptools>=77' | $(LOCK) pyproject.toml - -o requirements.lock
-	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --group dev -c requirements.lock -o requirements-dev.lock
-	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --group dev --group deploy -c requirements-dev.lock -o requirements-deploy.lock
+	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --all-extras --group dev -o requirements-dev.lock
+	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --extra eval -c requirements-dev.lock -o requirements.lock
+	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --all-extras --group dev --group deploy -c requirements-dev.lock -o requirements-deploy.lock
 
 $(RUN): requirements.lock pyproject.toml .ci/environment
 	@.ci/environment requirements.lock

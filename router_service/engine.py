@@ -16,8 +16,15 @@ class Engine:
 
     def __init__(self, name: str) -> None:
         import_all(routers)
-        self._decide = routers.DECIDERS[name]
+        self._name = name
+        self._score = routers.SCORERS[name]
 
-    def route(self, query: RouteQuery) -> RouteDecision:
+    def decide(self, query: RouteQuery) -> RouteDecision:
+        """Choose the arm of the greatest utility."""
+        scores = self._score(query)
+        best = max(scores.arms, key=lambda arm: scores.arms[arm].utility)
+        return RouteDecision(arm=best, why=scores.why, router=self._name)
+
+    async def route(self, query: RouteQuery) -> RouteDecision:
         """Decide."""
-        return self._decide(query)
+        return self.decide(query)

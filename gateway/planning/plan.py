@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from pydantic import BaseModel
 
@@ -16,13 +17,22 @@ from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import NOTHING, Wishes
 from gateway.wire.dialect import Call
 from pricing.price import PICO
-from router_service.contract import RouteQuery, Router
+from router_service.contract import Offer, RouteDecision, RouteQuery
 from techniques.core.errors import Denied, RequestRejected, UnknownModel
 from techniques.core.events import Warned
 from techniques.core.json import Json
 from techniques.core.registry import Card, Cards
 from techniques.core.request import Request
 from techniques.engines.delegate import PLAIN
+
+
+class Decides(Protocol):
+    """A router that is asked and answers at once."""
+
+    def decide(self, query: RouteQuery) -> RouteDecision:
+        """Choose one of what is on offer."""
+        ...
+
 
 NONE = "none"
 AUTO = "auto"
@@ -97,7 +107,7 @@ class Planner:
     catalogue: Catalogue
     cards: Cards
     defaults: Defaults
-    router: Router
+    router: Decides
     known: dict[tuple[str, int], tuple[Caller, Plan]] = field(default_factory=dict)
     opened: dict[frozenset[str] | None, Mapping[str, Mapping[str, Json]]] = field(
         default_factory=dict
@@ -210,8 +220,9 @@ class Planner:
         first = NONE if self.defaults.technique == AUTO else self.defaults.technique
         offered = dict.fromkeys((first, NONE, *self._ready(wishes)))
         allowed = tuple(name for name in offered if may_apply(caller, name))
-        decision = self.router.route(RouteQuery(model=model.name, techniques=allowed))
-        return decision.technique, f"auto, {decision.why}"
+        offers = tuple(Offer(arm=name) for name in allowed)
+        decision = self.router.decide(RouteQuery(model=model.name, offers=offers))
+        return decision.arm, f"auto, {decision.why}"
 
     def _card(self, name: str, caller: Caller, at: str) -> Card | None:
         if name == NONE:

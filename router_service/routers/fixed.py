@@ -1,12 +1,13 @@
-"""Always the default: the first technique on offer."""
+"""Always what happens without a router: the first arm on offer."""
 
 from __future__ import annotations
 
-from router_service.contract import RouteDecision, RouteQuery
+from router_service.contract import RouteQuery
 from router_service.routers import router
+from router_service.scores import Score, Scores
 
 
 @router
-def fixed(query: RouteQuery) -> RouteDecision:
-    """Take the first technique on offer."""
-    return RouteDecision(technique=query.techniques[0], why="fixed: the default technique")
+def fixed(query: RouteQuery) -> Scores:
+    """Take the first arm on offer."""
+    return Scores({query.offers[0].arm: Score(0.0, 0.0)}, "fixed: the default technique")

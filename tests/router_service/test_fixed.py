@@ -3,22 +3,22 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from router_service.contract import RouteQuery
+from router_service.contract import Offer, RouteQuery
 from router_service.engine import Engine
 
 
-def test_the_fixed_router_takes_the_first_technique_on_offer() -> None:
-    query = RouteQuery(model="m", techniques=("best_of_n", "none"))
+def test_the_fixed_router_takes_the_first_arm_on_offer() -> None:
+    query = RouteQuery(model="m", offers=(Offer(arm="best_of_n"), Offer(arm="none")))
 
-    decision = Engine("fixed").route(query)
+    decision = Engine("fixed").decide(query)
 
-    assert decision.technique == "best_of_n"
+    assert decision.arm == "best_of_n"
     assert decision.why
 
 
-def test_a_query_offers_at_least_one_technique() -> None:
+def test_a_query_offers_at_least_one_arm() -> None:
     with pytest.raises(ValidationError):
-        RouteQuery(model="m", techniques=())
+        RouteQuery(model="m", offers=())
 
 
 def test_an_unknown_router_is_an_error_at_once() -> None:

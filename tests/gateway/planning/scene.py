@@ -31,9 +31,9 @@ class Routing:
     def __init__(self) -> None:
         self.queries: list[RouteQuery] = []
 
-    def route(self, query: RouteQuery) -> RouteDecision:
+    def decide(self, query: RouteQuery) -> RouteDecision:
         self.queries.append(query)
-        return RouteDecision(technique=query.techniques[-1], why="the last one")
+        return RouteDecision(arm=query.offers[-1].arm, why="the last one")
 
 
 def model(

@@ -187,9 +187,10 @@ def test_auto_asks_the_router_among_what_is_allowed_the_default_first() -> None:
 
     (query,) = router.queries
     assert query.model == "fast"
-    assert query.techniques[:2] == (REFINE, "none")
-    assert set(query.techniques) == {"none", VOTE, REFINE}
-    assert chosen.technique == query.techniques[-1]
+    offered = [offer.arm for offer in query.offers]
+    assert offered[:2] == [REFINE, "none"]
+    assert set(offered) == {"none", VOTE, REFINE}
+    assert chosen.technique == offered[-1]
     assert chosen.why == "auto, the last one"
 
 
@@ -198,7 +199,7 @@ def test_where_the_default_is_auto_none_is_offered_first() -> None:
     planner(Defaults(technique="auto"), router).plan(call(), OPEN, Wishes())
 
     ready = [name for name, card in CARDS.items() if name == card.name != "acm_learned"]
-    assert router.queries[0].techniques == ("none", *ready)
+    assert [offer.arm for offer in router.queries[0].offers] == ["none", *ready]
 
 
 def test_a_technique_without_an_option_that_it_needs_is_not_offered() -> None:
@@ -208,7 +209,8 @@ def test_a_technique_without_an_option_that_it_needs_is_not_offered() -> None:
     for defaults in (Defaults(technique="auto"), configured):
         planner(defaults, router).plan(call(), OPEN, Wishes())
 
-    assert ["acm_learned" in query.techniques for query in router.queries] == [False, True]
+    offered = [{offer.arm for offer in query.offers} for query in router.queries]
+    assert ["acm_learned" in names for names in offered] == [False, True]
 
 
 def test_fallbacks_that_are_asked_for_replace_the_configurations() -> None:
