@@ -7,7 +7,6 @@ from dataclasses import replace
 from types import TracebackType
 
 from gateway.channels.continued import Growing, can_continue, continued
-from gateway.clock import utc_now
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
 from gateway.metering.ledger import Answering
@@ -17,10 +16,9 @@ from gateway.runs.live import LiveRun
 from gateway.runs.terms import Sending, Stop, error_of, is_limit, kind_of
 from gateway.stores.journal.records import StepRecord
 from gateway.upstream.head import Head, Headed
-from pricing.charge import charged
 from techniques.core.channel import Channel, EventStream
 from techniques.core.errors import GatewayError, HeldBack, StreamBroken, UpstreamFailed
-from techniques.core.events import Event, Finished, Started, TextDelta, UsageReported, Warned
+from techniques.core.events import Event, Finished, Started, TextDelta, Warned
 from techniques.core.request import Request
 
 
@@ -177,17 +175,9 @@ class _Step:
     async def _complete(self) -> None:
         run = self._channel.run
         step = run.steps[self._path]
-        reports = [one for one in self._kept if isinstance(one, UsageReported)]
-        sent = run.sent(self._path)
-        if reports and sent is not None:
-            last, price = reports[-1], sent.price
-            step.tokens = last.usage.input_tokens, last.usage.output_tokens
-            seen = last.usage
-            if price is not None and price.image:
-                seen = replace(seen, images=estimate.images(self._request, price))
-            told = last.charged if sent.bills else None
-            owed = charged(seen, price, last.mode, told, at=utc_now().timestamp())
-            step.cost = None if owed is None else owed.cost
+        weighed = run.ledger.weighed.pop(self._path, None)
+        if weighed is not None:
+            step.tokens, step.cost = weighed.counted, weighed.cost
         step.state, step.events, step.partial = "completed", packed(self._kept), None
         self._settled = True
         await run.settle(self._path)
@@ -268,7 +258,7 @@ class _Dispatched(Headed):
     async def __aenter__(self) -> AsyncIterator[Event]:
         run, path, model = self._channel.run, self._request.journaled, self._channel.model
         target = model.target
-        sending = Sending(target.name, target.provider, target.shown, model.price, target.bills)
+        sending = Sending(target.name, target.provider, target.shown)
         known_by = await run.dispatched(path, sending)
         self._call = self._channel.inner.open(replace(self._request, journaled=known_by))
         try:

@@ -11,6 +11,7 @@ from types import TracebackType
 
 from gateway.metering import estimate
 from gateway.metering.ledger import Answering, CallFinished, Ledger
+from gateway.metering.weighed import Weighed
 from gateway.upstream.head import Head, Headed
 from gateway.upstream.provider import Target
 from pricing.charge import charged
@@ -68,6 +69,7 @@ class MeteredCall(Headed):
         "_request",
         "_started",
         "_started_at",
+        "_weighed",
         "begun",
         "characters",
         "counted",
@@ -81,6 +83,7 @@ class MeteredCall(Headed):
         "thought",
         "told",
         "usage",
+        "whole",
     )
 
     _events: AsyncIterator[Event]
@@ -104,6 +107,8 @@ class MeteredCall(Headed):
         self.begun = False
         self.first_s: float | None = None
         self.outcome = ""
+        self.whole = False  # its answer came to its end, whatever becomes of the call
+        self._weighed: Weighed | None = None
         self.row: CallFinished | None = None
         self.lease = ""
         self.held_s = 0.0
@@ -173,7 +178,9 @@ class MeteredCall(Headed):
                 self.mode = event.mode or self.mode
             case Warned():
                 self._channel.ledger.record(event)
-            case Started() | Note() | Finished():
+            case Finished():
+                self._finished()
+            case Started() | Note():
                 pass
             case _:
                 self.begun = True
@@ -184,9 +191,13 @@ class MeteredCall(Headed):
         if isinstance(error, UpstreamFailed) and error.said.usage:
             self.usage, self.counted = error.said.usage, True
 
-    def _record(self) -> None:
-        ledger, target, price = self._channel.ledger, self._channel.target, self._channel.price
-        outcome = self.outcome or _CANCELLED[ledger.client_left]
+    def _finished(self) -> None:
+        self.whole, step = True, self._request.journaled
+        if step:  # its run is told what the row will say
+            self._weighed = self._channel.ledger.weighed[step] = self._weigh("ok")
+
+    def _weigh(self, outcome: str) -> Weighed:
+        target, price = self._channel.target, self._channel.price
         usage, estimated = _usage(self._request, self, outcome)
         guessed = bool(self.thought) and not usage.reasoning_tokens
         if guessed:
@@ -196,6 +207,12 @@ class MeteredCall(Headed):
             usage = replace(usage, images=estimate.images(self._request, price))
         told = self.told if target.bills and not estimated else None
         owed = charged(usage, price, self.mode, told, at=self._started_at)
+        return Weighed(usage, estimated, guessed, owed)
+
+    def _record(self) -> None:
+        ledger, target, price = self._channel.ledger, self._channel.target, self._channel.price
+        outcome = self.outcome or _CANCELLED[ledger.client_left]
+        usage, estimated, guessed, owed = self._weighed or self._weigh(outcome)
         self.row = CallFinished(
             model=target.name,
             provider=target.provider,
@@ -225,10 +242,10 @@ def _usage(request: Request, seen: MeteredCall, outcome: str) -> tuple[Usage, bo
 
     A call that failed before its answer began used none. One that was cancelled by then was
     sent, and its input is paid for. An answer with content that is said to have used nothing was
-    not counted.
+    not counted; one that came to its end was counted to its end.
     """
     told = seen.usage if seen.usage != _NOTHING or not seen.begun else None
-    if told is not None and (outcome == "ok" or seen.counted):
+    if told is not None and (outcome == "ok" or seen.counted or seen.whole):
         return told, False
     if not seen.begun and outcome not in _CANCELLED:
         return _NOTHING, False

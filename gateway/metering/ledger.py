@@ -14,6 +14,7 @@ from gateway.metering.facts import StepAmbiguous as StepAmbiguous
 from gateway.metering.facts import StepReplayed as StepReplayed
 from gateway.metering.holds import Holds
 from gateway.metering.trace import Trace
+from gateway.metering.weighed import Weighed
 from pricing.cost import dollars
 from pricing.source import CostSource, worst
 from pricing.usage import Usage
@@ -243,6 +244,7 @@ class Ledger:
     model of the last sub-call that began to answer as ``answer``. ``holds`` are its pauses,
     ``left`` is what was left when the last sub-call was let through, by what is counted. ``tools``
     are the answer's calls of tools that have quotas. ``trace`` is None where none is kept.
+    ``weighed`` is what whole answers came to, by the step of the run that they are.
     """
 
     meters: tuple[Meter, ...] = ()
@@ -254,6 +256,7 @@ class Ledger:
     left: dict[str, Left] = field(default_factory=dict)
     tools: list[ToolCalled] = field(default_factory=list)
     trace: Trace | None = None
+    weighed: dict[str, Weighed] = field(default_factory=dict)
 
     def record(self, fact: Fact) -> None:
         """Keep *fact* and tell the meters."""

@@ -69,7 +69,6 @@ class LiveRun:
         self.order = Order(steps)
         self._flying: set[str] = set()
         self._talks = Talks()
-        self._sendings: dict[str, Sending] = {}
         self._restated = False
         self._without = False
 
@@ -164,7 +163,6 @@ class LiveRun:
         if self.stopping is not None:
             await anyio.sleep_forever()
         step = self.steps[path]
-        self._sendings[path] = to
         self._flying.add(path)
         step.state, step.attempts = "dispatched", step.attempts + 1
         step.model, step.provider, step.shown = to.model, to.provider, to.shown
@@ -177,10 +175,6 @@ class LiveRun:
         step = self.steps[path]
         step.state, step.refusals = "planned", step.refusals + 1
         await self._write(step, quietly=True)
-
-    def sent(self, path: str) -> Sending | None:
-        """Return whom the step at *path* was sent to last, None if it was to nobody."""
-        return self._sendings.get(path)
 
     async def heard_so_far(self, path: str, text: str) -> None:
         """Write down as much of an answer as there is of it."""

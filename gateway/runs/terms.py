@@ -10,7 +10,6 @@ from gateway.runs.questions import Questions
 from gateway.stores.journal.memory import wall_ms
 from gateway.stores.journal.records import JournalLost, StepRecord
 from gateway.stores.journal.seal import JournalSealed
-from pricing.price import Price
 from techniques.core.errors import (
     GatewayError,
     HeldBack,
@@ -43,16 +42,11 @@ class Terms:
 
 
 class Sending(NamedTuple):
-    """Whom a call goes to: the operator's names, what clients call it, and what it costs.
-
-    ``bills``: its provider tells what it costs.
-    """
+    """Whom a call goes to: the operator's names, and what clients call it."""
 
     model: str
     provider: str
     shown: str
-    price: Price | None
-    bills: bool = False
 
 
 @dataclass(frozen=True, slots=True)
