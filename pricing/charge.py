@@ -53,6 +53,10 @@ class Charge:
     caveats: tuple[str, ...] = ()
 
 
+UNSENT: Final = Charge(0, "", "operator")
+"""Of a call that was never sent: it costs nothing, whatever its model does."""
+
+
 def charge(usage: Usage, price: Price, mode: str = "", *, at: float) -> Charge:
     """Return what a call is charged that began *at* so many seconds since the epoch.
 

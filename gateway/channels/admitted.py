@@ -10,6 +10,7 @@ from gateway.pacing.lease import Lease
 from gateway.pacing.run import Run
 from gateway.policy.models import Model
 from techniques.core.channel import EventStream
+from techniques.core.errors import UpstreamFailed
 from techniques.core.events import Event
 from techniques.core.request import Request
 
@@ -57,7 +58,8 @@ class _Admitted:
         try:
             events = await call.__aenter__()
         except BaseException as error:
-            await lease.failed(error, call.row, call.head())
+            row = None if call.is_unsent() and not isinstance(error, UpstreamFailed) else call.row
+            await lease.failed(error, row, call.head())
             raise
         lease.heard(call.head(), lasts=self._request.stream)
         lease.call = call

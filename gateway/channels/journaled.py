@@ -255,6 +255,11 @@ class _Dispatched(Headed):
         call = getattr(self, "_call", None)  # there is none before it may be sent
         return call.head() if isinstance(call, Headed) else None
 
+    def is_unsent(self) -> bool:
+        """Return whether it is sure that nothing was sent; what is not written down is not."""
+        call = getattr(self, "_call", None)
+        return call is None or (isinstance(call, Headed) and call.is_unsent())
+
     async def __aenter__(self) -> AsyncIterator[Event]:
         run, path, model = self._channel.run, self._request.journaled, self._channel.model
         target = model.target

@@ -14,7 +14,7 @@ from gateway.metering.ledger import Answering, CallFinished, Ledger
 from gateway.metering.weighed import Weighed
 from gateway.upstream.head import Head, Headed
 from gateway.upstream.provider import Target
-from pricing.charge import charged
+from pricing.charge import UNSENT, charged
 from pricing.parts import output_part
 from pricing.price import Price
 from pricing.usage import Usage
@@ -117,6 +117,10 @@ class MeteredCall(Headed):
         """Return the head of the answer, as far as one has come."""
         return self._call.head() if isinstance(self._call, Headed) else None
 
+    def is_unsent(self) -> bool:
+        """Return whether it is sure that nothing was sent."""
+        return isinstance(self._call, Headed) and self._call.is_unsent()
+
     async def __aenter__(self) -> AsyncIterator[Event]:
         try:
             events = await self._call.__aenter__()
@@ -198,6 +202,9 @@ class MeteredCall(Headed):
 
     def _weigh(self, outcome: str) -> Weighed:
         target, price = self._channel.target, self._channel.price
+        if self.is_unsent():
+            free = charged(_NOTHING, price, at=self._started_at) or UNSENT
+            return Weighed(_NOTHING, estimated=False, guessed=False, owed=free)
         usage, estimated = _usage(self._request, self, outcome)
         guessed = bool(self.thought) and not usage.reasoning_tokens
         if guessed:
@@ -228,7 +235,7 @@ class MeteredCall(Headed):
             first_s=self.first_s,
             reasoning_estimated=guessed,
             lease=self.lease,
-            price=None if owed is None else owed.price,
+            price=None if owed is None else owed.price or None,
             caveats=() if owed is None else owed.caveats,
             held_s=self.held_s,
             span=self.span,

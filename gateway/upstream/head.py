@@ -17,9 +17,13 @@ class Head:
 
 
 class Headed(ABC):
-    """A call that can tell the head of its answer."""
+    """A call that can tell the head of its answer, and whether it was sent at all."""
 
     __slots__ = ()
+
+    def is_unsent(self) -> bool:
+        """Return whether it is sure that nothing of the call was sent: then it cost nothing."""
+        return False
 
     @abstractmethod
     def head(self) -> Head | None:

@@ -112,6 +112,7 @@ class _Call(Headed):
         "_said",
         "_spoken",
         "_unsaid",
+        "unsent",
     )
 
     _response: Response
@@ -131,6 +132,11 @@ class _Call(Headed):
         self._failure: UpstreamFailed | None = None
         self._headed = False
         self._said = b""
+        self.unsent = False
+
+    def is_unsent(self) -> bool:
+        """Return whether it is sure that nothing was sent."""
+        return self.unsent
 
     def head(self) -> Head | None:
         """Return the head of the answer, None before it has come."""
@@ -141,14 +147,14 @@ class _Call(Headed):
     async def __aenter__(self) -> AsyncIterator[Event]:
         channel = self._channel
         call = channel.provider.encode(self._request, channel.target)
+        headers = call.headers
         if self._request.journaled and channel.target.idempotent:
-            known_by = {"idempotency-key": self._request.journaled}
-            call = replace(call, headers={**call.headers, **known_by})
+            headers = {**headers, "idempotency-key": self._request.journaled}
         if self._request.traceparent:
-            place = {"traceparent": self._request.traceparent}
-            call = replace(call, headers={**call.headers, **place})
+            headers = {**headers, "traceparent": self._request.traceparent}
         self._deadline = monotonic() + channel.patience.first_byte_s
-        self._response = await channel.transport.post(call, self._deadline)
+        sent = replace(call, headers=headers, way=self)
+        self._response = await channel.transport.post(sent, self._deadline)
         self._headed = True
         self._first.extend(call.warnings)
         try:

@@ -77,18 +77,13 @@ class PooledTransport:
 
     async def post(self, call: HttpCall, until: float) -> Answer[Connection]:
         """Send *call*; see ``Transport.post``."""
-        contended = self._slots is not None and await self._slot(until - monotonic())
-        try:
-            if contended:  # what still comes for the call before is not taken for an answer to this
-                await anyio.lowlevel.checkpoint()
-            connection = self._kept() or await self._connected(until)
-        except BaseException:
-            self._free()
-            raise
+        call.waits()
+        connection = await self._connection(until)
         answer = Answer(connection, until, self._over)
         self._silence.watch(answer)
         try:
             head = b"%b%d\r\n\r\n" % (self._head(call), len(call.body))
+            call.leaves()
             connection.send(head, call.body, answer)
             try:
                 await answer.headed()
@@ -148,6 +143,17 @@ class PooledTransport:
                 return connection
             connection.transport.abort()
         return None
+
+    async def _connection(self, until: float) -> Connection:
+        """Return a connection that nobody uses, and take its place."""
+        contended = self._slots is not None and await self._slot(until - monotonic())
+        try:
+            if contended:  # what still comes for the call before is not taken for an answer to this
+                await anyio.lowlevel.checkpoint()
+            return self._kept() or await self._connected(until)
+        except BaseException:
+            self._free()
+            raise
 
     async def _connected(self, until: float) -> Connection:
         try:

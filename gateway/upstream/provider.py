@@ -56,12 +56,18 @@ class Target:
         return self.capabilities if self.steered or self.stated is None else self.stated
 
 
+class Way(Protocol):
+    """How far a call has come: ``unsent`` as long as it is sure that nothing of it was sent."""
+
+    unsent: bool
+
+
 @dataclass(frozen=True, slots=True)
 class HttpCall:
     """What to send: ``path`` is relative to the account's base URL, ``body`` is JSON.
 
     ``warnings`` name what of the request could not be said to this provider. Calls to models are
-    posts; what a server of one's own tells of itself is got.
+    posts; what a server of one's own tells of itself is got. ``way`` is told how far it has come.
     """
 
     path: str
@@ -69,6 +75,20 @@ class HttpCall:
     headers: Mapping[str, str]
     warnings: tuple[Warned, ...] = ()
     method: Literal["GET", "POST"] = "POST"
+    way: Way | None = None
+
+    def waits(self) -> None:
+        """Note that nothing of it was sent yet; a transport that has to wait before it can says so.
+
+        Of one that never does, whatever it was asked to send may have been sent.
+        """
+        if self.way is not None:
+            self.way.unsent = True
+
+    def leaves(self) -> None:
+        """Note that it is being sent now."""
+        if self.way is not None:
+            self.way.unsent = False
 
 
 class Reader(Protocol):

@@ -84,7 +84,9 @@ class SeatedTransport:
 
     async def post(self, call: HttpCall, until: float) -> Response:
         """Send *call* to a slot; see ``Transport.post``."""
+        call.waits()
         seat = await self._usher.sit(self._session)
+        call.leaves()
         call = replace(call, body=_placed(call.body, None if seat is None else seat.id))
         if seat is None:
             return await self._inner.post(call, until)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import anyio
 import pytest
 
 from gateway.channels.journaled import DispatchedChannel, JournaledChannel
@@ -11,6 +12,7 @@ from gateway.channels.metered import MeteredChannel
 from gateway.metering.ledger import Ledger
 from gateway.policy.models import Model
 from gateway.runs.live import LiveRun
+from gateway.runs.terms import Stop
 from gateway.stores.journal.memory import MemoryJournal
 from gateway.stores.journal.records import StepRecord
 from gateway.upstream.provider import Target
@@ -96,3 +98,18 @@ async def test_a_whole_answer_costs_what_was_counted_though_its_call_is_cancelle
     (row,) = left.rows
     assert (row.outcome, row.estimated) == ("cancelled", False)
     assert row.usage == Usage(7, 30, images=1)
+
+
+async def test_a_call_that_is_called_off_before_it_is_written_down_costs_nothing() -> None:
+    run = await taken_up(MemoryJournal(now_ms))
+    run.halt(Stop("left"))  # nothing is sent any more
+    target, provider = Target("m", "p", "m"), Playing(TEXT, Finished())
+    model = Model(Straight(provider, target), None)  # type: ignore[arg-type]
+    metered = MeteredChannel(DispatchedChannel(provider, model, run), target, None, run.ledger)
+
+    with anyio.move_on_after(1):
+        async with metered.open(replace(PICTURED, journaled="0")):
+            pytest.fail("it was sent")
+
+    (row,) = run.ledger.rows
+    assert (row.outcome, row.cost, row.estimated) == ("cancelled", 0, False)

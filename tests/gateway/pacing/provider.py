@@ -17,7 +17,10 @@ from techniques.core.request import Request
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer; ``error`` is raised after ``begins_s``, if ``unheard`` without a head."""
+    """One answer; ``error`` is raised after ``begins_s``, if ``unheard`` without a head.
+
+    ``unsent``: until it begins nothing is sent.
+    """
 
     headers: Mapping[str, str] = field(default_factory=dict)
     usage: Usage = field(default_factory=lambda: Usage(10, 5))
@@ -28,6 +31,7 @@ class Answer:
     error: GatewayError | None = None
     body: bytes = b""
     unheard: bool = False
+    unsent: bool = False
 
 
 def refusal(wait_s: float | None = None, **headers: str) -> Answer:
@@ -67,6 +71,9 @@ class _Call(Headed):
         answer = self._answer
         known = self._come and not answer.unheard
         return Head(answer.status, answer.headers, answer.body) if known else None
+
+    def is_unsent(self) -> bool:
+        return self._answer.unsent and not self._come
 
     async def __aenter__(self) -> AsyncIterator[Event]:
         await anyio.sleep(self._answer.begins_s)

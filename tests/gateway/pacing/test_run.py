@@ -471,3 +471,20 @@ async def test_an_account_tells_how_many_of_its_models_are_not_asked_for_a_while
 
     assert account.shut(began) == 1
     assert account.shut(began + 3600) == 0  # it may be asked again, though nobody has
+
+
+async def test_a_call_that_is_called_off_before_it_is_sent_is_charged_to_nobody() -> None:
+    paced = Paced((per_minute("requests", 1000), per_minute("tokens", 10**7)))
+    budget = Budget(Spender("app"), 10**15, "total")
+    run = paced.run(Caller(name="app", budgets=(budget,)))
+
+    with anyio.move_on_after(1):
+        await told(paced, Provider(Answer(begins_s=10, unsent=True)), run)
+
+    (row,) = [fact for fact in paced.facts if isinstance(fact, CallFinished)]
+    assert (row.outcome, row.cost) == ("cancelled", 0)
+    account, purse = [await paced.store.peek(one) for one in (paced.account.pool, "key:app")]
+    assert (account.leases, purse.leases) == (0, 0)
+    requests, tokens = account.windows
+    assert requests.level / requests.cap == pytest.approx(tokens.level / tokens.cap)
+    assert [(w.held, w.level) for w in purse.windows] == [(0, 10**15)]
