@@ -2,10 +2,59 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from router_service.section import Section
+
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class ExplorationSettings(Section):
+    """When something else is done than what is best as far as is known.
+
+    It may cost ``share`` of what the last 24 hours cost, and for one request at most
+    ``max_usd``. ``rate`` is how often it is done where there is something to find out.
+    """
+
+    share: _Share = 0.03
+    max_usd: _Dollars = 0.05
+    rate: _Share = 0.1
+
+
+class SamplingSettings(Section):
+    """What is asked beside the traffic, to learn how good its answers are.
+
+    It may cost ``share`` of what the last 24 hours cost. ``judge_rate`` is the share of requests
+    whose answer a judge compares with the plain one, ``trace_rate`` that of requests that are
+    answered ``trace_samples`` times over. ``parallel`` of them are worked on at a time, ``queue``
+    wait; more are let go.
+    """
+
+    share: _Share = 0.05
+    judge_rate: _Share = 0.03
+    trace_rate: _Share = 0.0
+    trace_samples: int = Field(5, ge=2, le=10)
+    parallel: int = Field(2, ge=1, le=64)
+    queue: int = Field(100, ge=1, le=10_000)
 
 
 class LearningSettings(Section):
-    """Nothing is learnt unless it is asked for."""
+    """Nothing is learnt unless it is asked for.
+
+    ``judge`` is the model that judges samples, None for the one that judges for techniques.
+    What was observed counts half after ``half_life_days`` and is deleted after ``ttl_days``.
+    With fewer than ``min_rows`` observations of a kind of answer nothing but priors decides.
+    ``store_prompts``: the text of prompts is kept beside what was observed.
+    """
 
     enabled: bool = False
+    judge: str | None = None
+    exploration: ExplorationSettings = ExplorationSettings()
+    sampling: SamplingSettings = SamplingSettings()
+    half_life_days: float = Field(30.0, gt=0, allow_inf_nan=False)
+    ttl_days: float = Field(90.0, gt=0, allow_inf_nan=False)
+    min_rows: int = Field(60, ge=1)
+    store_prompts: bool = False
