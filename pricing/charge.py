@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from pricing.cost import cost
+from pricing.cost import MOST, cost
 from pricing.price import Price
 from pricing.source import OWN, CostSource
 from pricing.usage import Usage
@@ -30,6 +30,9 @@ CAVEATS: Final[Mapping[str, str]] = MappingProxyType(
         "fine_tune_at_base_rate": "The price of a fine-tuned model is guessed: that of its base.",
         "image_at_text_rate": "Drawn images were charged as text: the row has no rate for them.",
         "listed_by_reseller": "The row is a reseller's, who lists this model at its maker's price.",
+        "over_a_million_dollars": (
+            "The call came to more than a million dollars, which none costs; a million was charged."
+        ),
         "peak_rate": "The provider is cheaper at some hours; the dearer rate is charged always.",
         "service_tier_unpriced": (
             "The provider served the call in a way that the row has no rates for; the standard "
@@ -73,7 +76,10 @@ def charge(usage: Usage, price: Price, mode: str = "", *, at: float) -> Charge:
     caveats = (*row.caveats, *_unfit(usage, row)) if _has_parts(usage) else row.caveats
     if unpriced:
         caveats = (*caveats, "service_tier_unpriced")
-    return Charge(cost(usage, row), row.name, row.source, caveats)
+    owed = cost(usage, row)
+    if owed == MOST:
+        caveats = (*caveats, "over_a_million_dollars")
+    return Charge(owed, row.name, row.source, caveats)
 
 
 def charged(
@@ -85,7 +91,7 @@ def charged(
     operator states. A call that used nothing costs nothing, whatever a request costs.
     """
     if told is not None and (price is None or price.source not in OWN):
-        return Charge(told, "provider", "provider")
+        return Charge(min(told, MOST), "provider", "provider")
     if price is None:
         return None  # what a failed call costs is not known either
     if usage == _NOTHING:

@@ -7,6 +7,9 @@ from typing import Final
 from pricing.price import Price
 from pricing.usage import Usage
 
+MOST: Final = 10**18
+"""A million dollars: more than any call costs. What comes to more is a fault, and charged this."""
+
 _PICO: Final = 10**12
 
 
@@ -15,7 +18,7 @@ def cost(usage: Usage, price: Price) -> int:
 
     Each token is charged once: a part of the input or output that has a rate of its own is
     taken out of the rest. Where the price has tiers, the size of the whole input chooses one, for
-    all of the call.
+    all of the call. It is ``MOST`` at most, so that every ledger can hold it.
     """
     if price.tiers:
         price = price.within(usage.input_tokens)
@@ -30,7 +33,7 @@ def cost(usage: Usage, price: Price) -> int:
         usage.reasoning_tokens + usage.audio_output_tokens + usage.image_output_tokens
     )
     cache_write = _rate(price.cache_write, price.input)
-    return (
+    whole = (
         price.per_request
         + max(plain_input, 0) * price.input
         + usage.cache_read_tokens * _rate(price.cache_read, price.input)
@@ -44,6 +47,7 @@ def cost(usage: Usage, price: Price) -> int:
         + usage.audio_output_tokens * _rate(price.audio_output, price.output)
         + usage.image_output_tokens * _rate(price.image_output, price.output)
     )
+    return min(whole, MOST)
 
 
 def dollars(picodollars: int) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Final
+from typing import Any, Final
 
 from pricing.cost import cost
 from pricing.price import Price
 from pricing.usage import Usage
 
-_NOTHING_WRITTEN: Final = {
+_NOTHING_WRITTEN: Final[dict[str, Any]] = {
     one.name: 0
     for one in fields(Usage)
     if one.name.endswith("output_tokens") or one.name == "reasoning_tokens"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final
 
-_MOST: Final = 2**40
+_MOST: Final = 2**32
 """More tokens than any call can have: a count beyond is a fault of the provider's."""
 
 
@@ -19,6 +19,13 @@ def counted(value: Any) -> int:
     return 0
 
 
+def is_count(value: Any) -> bool:
+    """Return whether *value* is a token count that can be; where it is not, 0 stands for it."""
+    if type(value) is int:
+        return 0 <= value <= _MOST
+    return isinstance(value, float) and isfinite(value) and is_count(int(value))
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Token counts of one or more calls; counts add up, so usages can be summed.
@@ -27,7 +34,8 @@ class Usage:
     ``cache_read_tokens``, ``cache_write_tokens`` (kept five minutes), ``cache_write_1h_tokens``,
     ``audio_input_tokens`` and ``image_input_tokens`` are parts of it. ``reasoning_tokens``,
     ``audio_output_tokens`` and ``image_output_tokens`` are parts of ``output_tokens``. ``images``
-    are pictures that were sent, where each is charged for.
+    are pictures that were sent, where each is charged for. ``faulty``: a count was told that none
+    can be (negative, endless), and 0 stands for it, so that there may have been more.
     """
 
     input_tokens: int = 0
@@ -41,6 +49,7 @@ class Usage:
     image_input_tokens: int = 0
     image_output_tokens: int = 0
     images: int = 0
+    faulty: bool = False
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -55,6 +64,7 @@ class Usage:
             self.image_input_tokens + other.image_input_tokens,
             self.image_output_tokens + other.image_output_tokens,
             self.images + other.images,
+            self.faulty or other.faulty,
         )
 
     @property

@@ -249,14 +249,19 @@ def _usage(request: Request, seen: MeteredCall, outcome: str) -> tuple[Usage, bo
 
     A call that failed before its answer began used none. One that was cancelled by then was
     sent, and its input is paid for. An answer with content that is said to have used nothing was
-    not counted; one that came to its end was counted to its end.
+    not counted; one that came to its end was counted to its end. Where a count was told that none
+    can be, tokens are as many as were counted, or as are likely if that is more.
     """
     told = seen.usage if seen.usage != _NOTHING or not seen.begun else None
-    if told is not None and (outcome == "ok" or seen.counted or seen.whole):
+    faulty = told is not None and told.faulty
+    if told is not None and not faulty and (outcome == "ok" or seen.counted or seen.whole):
         return told, False
-    if not seen.begun and outcome not in _CANCELLED:
+    if not seen.begun and not faulty and outcome not in _CANCELLED:
         return _NOTHING, False
     known = told or Usage(input_tokens=estimate.input_tokens(request))
+    if faulty:
+        read = max(known.input_tokens, estimate.input_tokens(request))
+        known = replace(known, input_tokens=read, faulty=False)
     guess = estimate.output_tokens(seen.characters, request)
     return known + Usage(output_tokens=max(guess - known.output_tokens, 0)), True
 

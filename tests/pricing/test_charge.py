@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pricing.charge import CAVEATS, Charge, charge, charged
+from pricing.cost import MOST
 from pricing.price import Price
 from pricing.usage import Usage
 
@@ -108,3 +109,10 @@ def test_a_call_that_used_nothing_costs_nothing() -> None:
 def test_each_caveat_is_explained() -> None:
     assert all(text.endswith(".") for text in CAVEATS.values())
     assert list(CAVEATS) == sorted(CAVEATS)
+
+
+@pytest.mark.parametrize(("told", "cost"), [(MOST - 1, MOST - 1), (MOST, MOST), (2**70, MOST)])
+def test_what_a_provider_says_is_no_more_than_any_call_costs(told: int, cost: int) -> None:
+    found = charged(Usage(1, 1), None, told=told, at=0.0)
+
+    assert found == Charge(cost, "provider", "provider")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -78,11 +79,19 @@ def test_the_cost_of_a_sum_is_the_sum_of_the_costs(a: int, b: int, c: int, d: in
 
 
 def test_usages_add_up_field_by_field() -> None:
-    names = [field.name for field in fields(Usage)]
-    one = Usage(**{name: place + 1 for place, name in enumerate(names)})
-    ten = Usage(**{name: 10 * (place + 1) for place, name in enumerate(names)})
+    names = [field.name for field in fields(Usage) if field.name != "faulty"]
 
-    assert one + ten == Usage(**{name: 11 * (place + 1) for place, name in enumerate(names)})
+    def times(number: int) -> Usage:
+        counts: dict[str, Any] = {name: number * (n + 1) for n, name in enumerate(names)}
+        return Usage(**counts)
+
+    assert times(1) + times(10) == times(11)
+
+
+@pytest.mark.parametrize(("one", "other"), [(True, False), (False, True), (True, True)])
+def test_a_sum_with_a_fault_in_it_has_one(*, one: bool, other: bool) -> None:
+    assert (Usage(1, faulty=one) + Usage(2, faulty=other)).faulty
+    assert not (Usage(1) + Usage(2)).faulty
 
 
 def test_the_total_is_input_and_output() -> None:

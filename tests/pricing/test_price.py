@@ -124,7 +124,17 @@ def test_models_are_compared_by_what_they_ask_for_output(
 
 @pytest.mark.parametrize(
     ("value", "tokens"),
-    [(7, 7), (7.9, 7), (0, 0), (-1, 0), (True, 0), (2**41, 0), (float("inf"), 0), ("7", 0)],
+    [
+        (7, 7),
+        (7.9, 7),
+        (0, 0),
+        (-1, 0),
+        (True, 0),
+        (2**32, 2**32),
+        (2**32 + 1, 0),
+        (float("inf"), 0),
+        ("7", 0),
+    ],
 )
 def test_what_can_be_no_count_of_tokens_counts_as_none(value: object, tokens: int) -> None:
     assert counted(value) == tokens

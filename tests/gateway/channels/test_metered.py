@@ -10,8 +10,11 @@ import pytest
 from gateway.channels.metered import MeteredChannel
 from gateway.metering.known import tier_of
 from gateway.metering.ledger import Answering, CallFinished, Fact, Ledger
+from gateway.metering.meters.durable import Whose
+from gateway.metering.meters.durable import row_of as row_of_database
 from gateway.metering.trace import Trace
 from gateway.upstream.provider import Target
+from pricing.cost import MOST, cost
 from pricing.price import Price
 from pricing.source import PriceSource
 from pricing.usage import Usage
@@ -456,3 +459,44 @@ async def test_of_what_a_provider_charges_a_price_tells_the_part_that_was_writte
     await ask(MeteredChannel(answer, target, listed, ledger), QUESTION)
 
     assert (ledger.rows[0].cost, ledger.rows[0].output_cost) == (10, written)
+
+
+FAULTY = [
+    (Usage(0, 30, faulty=True), Usage(20, 30)),
+    (Usage(700, 0, faulty=True), Usage(700, 10)),
+    (Usage(700, 30, cache_read_tokens=9, faulty=True), Usage(700, 30, cache_read_tokens=9)),
+    (Usage(faulty=True), Usage(20, 10)),
+]
+
+
+@pytest.mark.parametrize(("told", "used"), FAULTY)
+async def test_tokens_that_cannot_be_are_estimated_and_marked_and_never_nothing(
+    told: Usage, used: Usage
+) -> None:
+    question = replace(QUESTION, messages=(said("user", "x" * 64),))
+
+    row = await row_of(Playing(TextDelta(FORTY), UsageReported(told), Finished()), question)
+
+    assert (row.outcome, row.usage, row.estimated) == ("ok", used, True)
+    assert tier_of(row) == "tokens_estimated_from_chars"
+    assert row.cost == cost(used, PRICE) > 0
+
+
+async def test_what_a_failing_provider_counted_wrongly_is_estimated() -> None:
+    failure = UpstreamFailed("bad", "invalid_answer", said=Said(usage=Usage(7, 0, faulty=True)))
+
+    row = await row_of(ScriptedChannel([Line(failure)]))
+
+    assert (row.estimated, row.usage.input_tokens) == (True, 24)
+
+
+async def test_no_call_costs_more_than_every_ledger_can_hold() -> None:
+    price = Price(10**15, 10**15, per_request=10**15, name="dear")
+    counts = Usage(2**32, 2**32, 2**32, 2**32, 2**32, 2**32, 2**32, 2**32, 2**32, 2**32)
+
+    row = await row_of(Playing(TextDelta("a"), UsageReported(counts), Finished()), price=price)
+    written = row_of_database(Whose("r", "r", None, None), row)
+
+    assert row.cost == written.cost == MOST
+    assert row.caveats[-1] == "over_a_million_dollars"
+    assert MOST < 2**62  # what Redis counts in, and half of what a column holds

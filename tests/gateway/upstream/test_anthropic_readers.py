@@ -318,3 +318,39 @@ def test_thinking_is_never_more_than_the_output() -> None:
     usage = total.add({"output_tokens": 4, "output_tokens_details": {"thinking_tokens": 9}})
 
     assert usage == Usage(0, 4, reasoning_tokens=4)
+
+
+COUNTS = [
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "cache_creation.ephemeral_1h_input_tokens",
+    "output_tokens_details.thinking_tokens",
+]
+
+
+def _at(name: str, value: object) -> dict[str, object]:
+    whole, _, part = name.partition(".")
+    return {"input_tokens": 10, "output_tokens": 5, whole: {part: value} if part else value}
+
+
+@pytest.mark.parametrize("value", [-1, 2**63, 1e300, "7", True])
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_count_that_none_can_be_marks_the_total_until_a_better_one_comes(
+    name: str, value: object
+) -> None:
+    total = UsageTotal()
+
+    assert getattr(total.add(_at(name, 4)), "faulty", None) is False
+    assert getattr(total.add(_at(name, value)), "faulty", None) is True
+    assert getattr(total.add({"output_tokens": 6}), "faulty", None) is (name != "output_tokens")
+    assert getattr(total.add(_at(name, 7)), "faulty", None) is False
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_count_that_is_not_told_again_stands(name: str) -> None:
+    total = UsageTotal()
+    before = total.add(_at(name, 4))
+
+    assert total.add(_at(name, None)) == before

@@ -283,7 +283,11 @@ def test_reasoning_left_out_of_the_output_count_is_counted() -> None:
         ({}, {"audio_tokens": 4, "image_tokens": 4}, Usage(66, 6, 0, 0, 0, 0, 0, 4, 0, 2)),
         ({}, {"reasoning_tokens": 5, "audio_tokens": 4}, Usage(66, 6, 0, 0, 0, 5, 0, 1)),
         ({}, {"reasoning_tokens": 7}, Usage(66, 13, reasoning_tokens=7)),
-        ({"cached_tokens": -9, "audio_tokens": "9"}, {"reasoning_tokens": -1}, Usage(66, 6)),
+        (
+            {"cached_tokens": -9, "audio_tokens": "9"},
+            {"reasoning_tokens": -1},
+            Usage(66, 6, faulty=True),
+        ),
     ],
 )
 def test_parts_are_never_more_than_the_whole(inputs: Any, outputs: Any, used: Usage) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import orjson
@@ -116,3 +117,61 @@ def test_what_a_host_says_that_a_call_costs_goes_with_its_usage(
     for reader in (relaying(), decoding()):
         events = drain(reader, HELLO + chunk({}, "stop") + last + DONE)
         assert UsageReported(Usage(10, 5), charged=charged) in events
+
+
+IMPOSSIBLE = [-1, 2**32 + 1, 2**63, -(2**70), 10**30, 1e300, "7", True, [], {}]
+SOUND = [0, 7, 7.0, 2**32]
+
+
+def reported(usage: dict[str, object], reader: Reader) -> Usage:
+    """Return what *reader* makes of *usage*, which need not be strict JSON."""
+    data = json.dumps(bare(choices=[], usage=usage)).encode()
+    events = drain(reader, HELLO + chunk({}, "stop") + b"data: " + data + b"\n\n" + DONE)
+    return [event.usage for event in events if isinstance(event, UsageReported)][-1]
+
+
+def placed(name: str, value: object) -> dict[str, object]:
+    """Return a usage in which *value* stands at *name*, whose parts have dots between."""
+    whole, _, part = name.partition(".")
+    return {**counted(10, 5), whole: {part: value} if part else value}
+
+
+PLACES = [
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "prompt_cache_hit_tokens",
+    "prompt_tokens_details.cached_tokens",
+    "prompt_tokens_details.cache_write_tokens",
+    "prompt_tokens_details.audio_tokens",
+    "prompt_tokens_details.image_tokens",
+    "completion_tokens_details.reasoning_tokens",
+    "completion_tokens_details.audio_tokens",
+    "completion_tokens_details.image_tokens",
+]
+
+
+@pytest.mark.parametrize("reader", [relaying, decoding])
+@pytest.mark.parametrize("value", IMPOSSIBLE, ids=repr)
+@pytest.mark.parametrize("name", PLACES)
+def test_a_count_that_none_can_be_marks_the_usage(
+    name: str, value: object, reader: Callable[..., Reader]
+) -> None:
+    assert reported(placed(name, value), reader()).faulty
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
+@pytest.mark.parametrize("name", PLACES[:2])
+def test_a_whole_that_is_no_number_marks_the_usage(name: str, value: object) -> None:
+    assert reported(placed(name, value), decoding()).faulty
+
+
+@pytest.mark.parametrize("value", SOUND)
+@pytest.mark.parametrize("name", PLACES)
+def test_a_count_that_can_be_marks_nothing(name: str, value: object) -> None:
+    assert not reported(placed(name, value), decoding()).faulty
+
+
+@pytest.mark.parametrize("name", PLACES[2:])
+def test_a_part_that_is_not_told_marks_nothing(name: str) -> None:
+    assert not reported(placed(name, None), decoding()).faulty

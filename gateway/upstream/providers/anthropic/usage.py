@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pricing.usage import Usage, counted
+from pricing.usage import Usage, counted, is_count
 from techniques.core.json import Json, JsonObject
 
 _COUNTS = (
@@ -25,6 +25,7 @@ class UsageTotal:
 
     def __init__(self) -> None:
         self._counts = dict.fromkeys(_COUNTS, 0)
+        self._faulty: set[str] = set()
         self.mode = ""
 
     def add(self, report: Json) -> Usage | None:
@@ -38,9 +39,15 @@ class UsageTotal:
                 flat.update(detail)
         self.mode = _mode(report) or self.mode
         for name, before in self._counts.items():
-            if name in flat:
-                count = counted(flat[name])
-                self._counts[name] = count if name == "output_tokens" else max(before, count)
+            told = flat.get(name)
+            if told is None:
+                continue
+            count = counted(told)
+            self._counts[name] = count if name == "output_tokens" else max(before, count)
+            if is_count(told):
+                self._faulty.discard(name)
+            else:
+                self._faulty.add(name)
         return self._usage()
 
     def _usage(self) -> Usage:
@@ -54,6 +61,7 @@ class UsageTotal:
             cache_write_tokens=written - hour,
             cache_write_1h_tokens=hour,
             reasoning_tokens=min(counts["thinking_tokens"], counts["output_tokens"]),
+            faulty=bool(self._faulty),
         )
 
 

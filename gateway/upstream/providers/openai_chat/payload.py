@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 
 import orjson
 
+from pricing.cost import MOST
 from pricing.price import PICO
-from pricing.usage import Usage, counted
+from pricing.usage import Usage, counted, is_count
 from techniques.core.events import UsageReported
 from techniques.core.json import NOTHING, Json, JsonObject
 
 DIALECT = "openai_chat"
 _OF_INPUT = ("cache_write", "audio", "image")
-_MOST_DOLLARS = 1_000_000
+_WHOLES = ("prompt_tokens", "completion_tokens")
+_TOLD = ("total_tokens", "prompt_cache_hit_tokens")
+_PARTS = ("cached_tokens", "cache_write_tokens", "reasoning_tokens", "audio_tokens", "image_tokens")
+_MOST_DOLLARS = MOST / PICO
 """More than any call costs: an amount beyond is a fault of the host's."""
 
 
@@ -73,8 +78,10 @@ def usage_of(value: Json) -> Usage | None:
     inputs = value.get("prompt_tokens_details") or NOTHING
     outputs = value.get("completion_tokens_details") or NOTHING
     if not inputs and not outputs and not hidden and "prompt_cache_hit_tokens" not in value:
-        return Usage(prompt, completion)
-    return _detailed(value, prompt, completion, hidden)
+        usage = Usage(prompt, completion)
+    else:
+        usage = _detailed(value, prompt, completion, hidden)
+    return replace(usage, faulty=True) if _is_faulty(value) else usage
 
 
 def report_of(answer: JsonObject) -> UsageReported | None:
@@ -131,6 +138,17 @@ def _detailed(value: JsonObject, prompt: int, completion: int, hidden: int) -> U
         image_input_tokens=seen,
         image_output_tokens=drawn,
     )
+
+
+def _is_faulty(value: JsonObject) -> bool:
+    """Return whether a count in *value* is none; null says that there is none of a part."""
+    if not all(is_count(value[name]) for name in _WHOLES if name in value):
+        return True
+    parts = [value[name] for name in _TOLD if name in value]
+    for details in ("prompt_tokens_details", "completion_tokens_details"):
+        if detail := as_object(value.get(details)):
+            parts += [detail[name] for name in _PARTS if name in detail]
+    return not all(part is None or is_count(part) for part in parts)
 
 
 def _within(whole: int, *parts: int) -> list[int]:
