@@ -81,7 +81,7 @@ class _Answers:
 
 def _pipeline() -> Pipeline:
     model = Model(_Answers(), Price(1_000_000, 2_000_000))  # type: ignore[arg-type]
-    planner = Planner(Catalogue([model]), load(catalog), Defaults(), Engine("fixed"))
+    planner = Planner(Catalogue([model]), load(catalog), Defaults(), Engine())
     return Pipeline(planner, RetryPolicy(), Random(1))
 
 

@@ -266,4 +266,4 @@ def _planner(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) ->
         rescue=stated.on_error == "fallback_baseline",
     )
     # the other types are read, without effect as yet: see ``Config.without_effect``
-    return Planner(catalogue, cards, defaults, Engine("fixed"))
+    return Planner(catalogue, cards, defaults, Engine())

@@ -2,29 +2,96 @@
 
 from __future__ import annotations
 
-from router_service import routers
-from router_service.contract import RouteDecision, RouteQuery
-from techniques.core.discover import import_all
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol, TypeAlias
+
+from router_service import picking, routers
+from router_service.contract import Observation, RouteDecision, RouteQuery
+from router_service.scores import Scorer, Scores
+from router_service.settings import RouterSettings
+
+_FIXED: Final = RouterSettings()
+
+
+class Tried(Protocol):
+    """What is done: which arm, how likely just that was, and whether it is done to learn."""
+
+    @property
+    def arm(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def propensity(self) -> float:
+        """From above 0 to 1."""
+        ...
+
+    @property
+    def explored(self) -> bool:
+        """False: it is the best as far as is known."""
+        ...
+
+
+Explorer: TypeAlias = Callable[[Scores, str, RouteQuery], Tried]
+"""What may take another arm than the best one, which it is given, to learn of it."""
 
 
 class Engine:
-    """The router called *name*.
+    """The configured router, with what it has learnt so far.
 
-    Raises:
-        KeyError: There is none.
+    What it learns takes the place of what it had known as a whole, between two decisions.
     """
 
-    def __init__(self, name: str) -> None:
-        import_all(routers)
-        self._name = name
-        self._score = routers.SCORERS[name]
+    def __init__(
+        self,
+        settings: RouterSettings = _FIXED,
+        *,
+        explore: Explorer | None = None,
+    ) -> None:
+        importlib.import_module(f"{routers.__name__}.{settings.type}")
+        self._name = settings.type
+        self._scorer = routers.ROUTERS[settings.type](settings)
+        self._explore = explore
+
+    @property
+    def scorer(self) -> Scorer:
+        """The router as it decides now."""
+        return self._scorer
 
     def decide(self, query: RouteQuery) -> RouteDecision:
-        """Choose the arm of the greatest utility."""
-        scores = self._score(query)
-        best = max(scores.arms, key=lambda arm: scores.arms[arm].utility)
-        return RouteDecision(arm=best, why=scores.why, router=self._name)
+        """Choose the arm of the greatest utility, or now and then another, to learn of it.
+
+        Raises:
+            NoExactProfile: The query is strict, and nothing was learnt of its models.
+        """
+        scores = self._scorer(query)
+        greedy = picking.decision(self._name, query, scores)
+        if self._explore is None or not query.explore or not scores.arms:
+            return greedy
+        tried = self._explore(scores, greedy.arm, query)
+        if tried.arm == greedy.arm and not tried.explored:
+            return greedy.model_copy(update={"propensity": tried.propensity})
+        return picking.made(
+            self._name,
+            scores,
+            tried.arm,
+            propensity=tried.propensity,
+            explored=tried.explored,
+        )
 
     async def route(self, query: RouteQuery) -> RouteDecision:
         """Decide."""
         return self.decide(query)
+
+    def learn(self, rows: Sequence[Observation], *, afresh: bool = False) -> None:
+        """Learn *rows* too, or nothing but them.
+
+        It takes its time: call it in another thread, and not in two at once. Until it is done,
+        decisions go on by what was known.
+        """
+        self._scorer = self._scorer.learnt(rows, afresh=afresh)
+
+    def serve(self, scorer: Scorer) -> None:
+        """Decide by *scorer* from now on: one that was learnt elsewhere, and found good."""
+        self._scorer = scorer

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from router_service.contract import Match
+from router_service.contract import Match, Observation, RouteQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,8 @@ class Score:
 
     ``utility``, in points, is what is chosen by, and ``optimistic`` what it may well come to.
     ``gain`` is the expected quality above the plain call's, ``spread`` the standard deviation of
-    that, ``cost`` in plain calls, ``rows`` how many observations it rests on.
+    that, ``cost`` in plain calls, ``rows`` how many observations it rests on. ``expected`` is the
+    utility without the caution that is in ``utility``; None: there is none in it.
     """
 
     utility: float
@@ -23,6 +25,7 @@ class Score:
     spread: float = 0.0
     cost: float = 1.0
     rows: float = 0.0
+    expected: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +40,23 @@ class Scores:
     plain_quality: float | None = None
     masked: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    estimate: bool = False
+
+
+class Scorer(Protocol):
+    """One router as it is set up, with what it has learnt. It is never changed."""
+
+    def __call__(self, query: RouteQuery) -> Scores:
+        """Score the arms on offer.
+
+        Raises:
+            NoExactProfile: The query is strict, and nothing was learnt of its models.
+        """
+        ...
+
+    def learnt(self, rows: Sequence[Observation], *, afresh: bool = False) -> Scorer:
+        """Return this with *rows* learnt too, or with nothing but them.
+
+        It takes its time and touches nothing: call it in another thread.
+        """
+        ...

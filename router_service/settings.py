@@ -8,15 +8,13 @@ from pydantic import Field
 
 from router_service.embedding.settings import EmbeddingSettings
 from router_service.learning.settings import LearningSettings
-from router_service.routers.settings import SemknnSettings
-from router_service.section import Section
+from router_service.routers.settings import RoutersSettings
 
 
-class RouterSettings(Section):
+class RouterSettings(RoutersSettings):
     """Which router decides, and all that it needs."""
 
     type: Literal["fixed", "semknn", "acm_table", "acm_linear"] = "fixed"
     lambda_: float = Field(1.0, alias="lambda", ge=0, allow_inf_nan=False)
-    semknn: SemknnSettings = SemknnSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     learning: LearningSettings = LearningSettings()

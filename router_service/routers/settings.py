@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from router_service.section import Section
 
 
 class SemknnSettings(Section):
     """The router of nearest neighbours."""
+
+    neighbours: int = Field(40, ge=1, le=1000)
+    kappa: float = Field(8.0, gt=0, allow_inf_nan=False)
+    caution: float = Field(0.5, ge=0, le=3)
+    strict_caution: float = Field(1.0, ge=0, le=3)
+    half_life_days: float = Field(30.0, gt=0, allow_inf_nan=False)
+    latency_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
+    rows: int = Field(50_000, ge=1, le=1_000_000)
+
+
+class RoutersSettings(Section):
+    """Those of every router; one reads its own and no other's."""
+
+    semknn: SemknnSettings = SemknnSettings()

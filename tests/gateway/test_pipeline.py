@@ -58,7 +58,7 @@ async def answer(
         provider, DIALECTS["openai_chat"], Target("m", "p", "m"), Patience(99, 99)
     )
     card = Card("runs", "", Traits("", "", "", "", ""), NoOptions, technique)
-    planner = Planner(Catalogue([Model(channel)]), {"runs": card}, Defaults(), Engine("fixed"))
+    planner = Planner(Catalogue([Model(channel)]), {"runs": card}, Defaults(), Engine())
     pipeline = Pipeline(planner, RetryPolicy(), sandbox=sandbox)
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     wishes = Wishes(technique="runs", deadline_ms=deadline_ms)

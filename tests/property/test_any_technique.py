@@ -131,7 +131,7 @@ def _pipeline(provider: Faulty) -> Pipeline:
         for name, price in PRICES.items()
     ]
     defaults = Defaults(judge="sim-large")
-    planner = Planner(Catalogue(models), CARDS, defaults, Engine("fixed"))
+    planner = Planner(Catalogue(models), CARDS, defaults, Engine())
     return Pipeline(planner, RetryPolicy(1, 0.5, 60.0), Random(3))
 
 

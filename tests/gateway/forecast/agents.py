@@ -84,7 +84,7 @@ class World:
         target = Target("fast", "acme", "real-fast", Capabilities(context=self.context))
         channel = Straight(Provider(), target)
         model = Model(channel, self.price, account=self.account)  # type: ignore[arg-type]
-        planner = Planner(Catalogue([model]), {}, Defaults(), Engine("fixed"))
+        planner = Planner(Catalogue([model]), {}, Defaults(), Engine())
         self.registry = CollectorRegistry()
         meter = ForecastMeter(self.registry)
         self.habits, self.calibration = Habits(), Calibration(meter, lambda: self.now / 1000)

@@ -203,7 +203,7 @@ class Replica:
             for name in able
         ]
         catalogue = Catalogue(models)
-        planner = Planner(catalogue, CARDS, Defaults(judge="n"), Engine("fixed"))
+        planner = Planner(catalogue, CARDS, Defaults(judge="n"), Engine())
         slims = Slims(self.slimmer, catalogue)
         return Pipeline(planner, RetryPolicy(0), Random(1), slims=slims)
 

@@ -123,7 +123,7 @@ class Stage:
             )
             for name in names
         ]
-        planner = Planner(Catalogue(models), load(catalog), Defaults(), Engine("fixed"))
+        planner = Planner(Catalogue(models), load(catalog), Defaults(), Engine())
         pipeline = Pipeline(planner, RetryPolicy(retries, backoff_s=0.0), Random(1))
         self.front = Front(
             door or OpenDoor(), pipeline, (self.facts.append,), max_body, keepalive_s

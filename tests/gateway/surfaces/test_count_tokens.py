@@ -46,7 +46,7 @@ async def counted(
     told: list[Fact] = [] if facts is None else facts
     target = Target("claude-*", "an", "claude-*")
     channel = HttpChannel(upstream, DIALECTS["anthropic"], target, Patience(1, 1))
-    planner = Planner(Catalogue([Model(channel)]), {}, Defaults(), Engine("fixed"))
+    planner = Planner(Catalogue([Model(channel)]), {}, Defaults(), Engine())
     front = Front(OpenDoor(), Pipeline(planner, RetryPolicy()), (told.append,), 10_000, 15)
     raw = body if isinstance(body, bytes) else orjson.dumps(body)
 

@@ -1,0 +1,133 @@
+"""What similar prompts gained by each arm over their plain calls, and what that cost.
+
+Source: the kernel estimate is Nadaraya 1964 and Watson 1964; the shrinkage towards the mean of the
+group is Efron and Morris 1975.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from router_service.arms import PLAIN
+from router_service.contract import Match, NoExactProfile, Observation, Offer, RouteQuery
+from router_service.experience import Experience, nothing
+from router_service.fit import Fit, Shrinkage, View, fit
+from router_service.pools import closest, fingerprint
+from router_service.priors import arm_called, prior_cost, prior_gain, sort_of
+from router_service.routers import router
+from router_service.routers.settings import RoutersSettings, SemknnSettings
+from router_service.scores import Score, Scorer, Scores
+
+_OPTIMISM: Final = 1.5
+_SECONDS: Final = 10.0
+_OTHERS: Final = 0.3  # the weight of what is learnt of other models than just these
+_MOST_PROFILES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Semknn:
+    """The fits of every set of models that was seen, for just these and for ones like them."""
+
+    settings: SemknnSettings
+    known: Experience
+    fits: Mapping[str, tuple[Fit, Fit]]
+    blank: Fit
+
+    def __call__(self, query: RouteQuery) -> Scores:
+        """Score the arms by what they gained for similar prompts.
+
+        Raises:
+            NoExactProfile: The query is strict, and nothing was learnt of its models.
+        """
+        want = fingerprint(query.model, query.pool)
+        profile, match = closest(want, self.fits)
+        if query.strict and match != "exact":
+            raise NoExactProfile(query.model, sorted(self.fits), want)
+        found = self.fits[profile][match != "exact"] if profile else self.blank
+        view = found.look(query, self.settings.neighbours)
+        if view.far:
+            match = "default"
+        shrinkage = Shrinkage(self.settings.kappa, 1 if match == "exact" else 2)
+        scoring = _Scoring(self.settings, query, view, shrinkage)
+        free = [offer for offer in query.offers if not offer.masked]
+        return Scores(
+            {offer.arm: scoring.score(offer) for offer in free},
+            _why(view, match),
+            match,
+            view.similarity,
+            profile,
+            view.plain_quality(shrinkage),
+            {offer.arm: offer.masked for offer in query.offers if offer.masked},
+            estimate=match != "exact",
+        )
+
+    def learnt(self, rows: Sequence[Observation], *, afresh: bool = False) -> Semknn:
+        """Return this with *rows* learnt too, or with nothing but them."""
+        known = (nothing() if afresh else self.known).grown(rows, self.settings.rows)
+        return fitted(self.settings, known)
+
+
+def fitted(settings: SemknnSettings, known: Experience) -> Semknn:
+    """Return the router that knows *known*."""
+    sizes = np.bincount(known.columns.pool, minlength=len(known.pools))
+    often = sorted(known.pools, key=lambda name: -int(sizes[known.pools[name]]))[:_MOST_PROFILES]
+    days = settings.half_life_days
+    fits = {
+        name: (
+            fit(known, name, share=1.0, half_life_days=days),
+            fit(known, name, share=_OTHERS, half_life_days=days),
+        )
+        for name in often
+    }
+    return Semknn(settings, known, fits, fit(nothing(), "", share=1.0, half_life_days=days))
+
+
+@router
+def semknn(settings: RoutersSettings) -> Scorer:
+    """Make the router of nearest neighbours, that knows nothing yet."""
+    return fitted(settings.semknn, nothing())
+
+
+class _Scoring:
+    """The scores of one query."""
+
+    def __init__(
+        self, settings: SemknnSettings, query: RouteQuery, view: View, shrinkage: Shrinkage
+    ) -> None:
+        self._query = query
+        self._view = view
+        self._shrinkage = shrinkage
+        self._caution = settings.strict_caution if query.strict else settings.caution
+        self._hurry = settings.latency_weight
+        self._sort = sort_of(query.features.kind, query.features.category)
+
+    def score(self, offer: Offer) -> Score:
+        """Return the score of *offer*: 0 for the plain call."""
+        if offer.arm == PLAIN.name:
+            return Score(0.0, 0.0, expected=0.0)
+        arm, code = arm_called(offer.arm), self._view.code(offer.arm)
+        expected = prior_cost(arm) if offer.cost is None else offer.cost
+        cost = self._view.cost(code, expected, self._shrinkage)
+        above = prior_gain(arm, self._sort, self._view.usual(code) or offer.cost)
+        gain, spread, rows = self._view.gain(code, above, self._shrinkage)
+        mean = 100 * gain - self._query.lambda_ * (cost - 1)
+        mean -= self._hurry * self._view.seconds(code) / _SECONDS
+        return Score(
+            mean - 100 * self._caution * spread,
+            mean + 100 * _OPTIMISM * spread,
+            gain,
+            spread,
+            cost,
+            rows,
+            mean,
+        )
+
+
+def _why(view: View, match: Match) -> str:
+    if view.similarity is None:
+        return f"semknn: by the kind of request ({match})"
+    return f"semknn: by similar prompts ({match}, {view.similarity:.2f})"
