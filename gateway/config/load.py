@@ -27,12 +27,14 @@ from gateway.credentials import is_credential
 _PREFIX = "LOCKGATE_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET = re.compile(
-    r"providers\..+\.api_key|metrics\.token|attention\.persons\..+_secret|journal\.encryption.*"
+    r"providers\..+\.api_key|router\.embedding\.api_key|metrics\.token"
+    r"|attention\.persons\..+_secret|journal\.encryption.*"
 )
 _ADDRESSES = frozenset({"store.redis", "database.url"})
 _WITH_PASSWORD = re.compile(r"//[^/@]*:[^/@$]+@")
 _FILES = re.compile(  # named from the folder of the configuration
-    r"reliability\.calibration|pricing\.(prices|tables\.\d+|catalogue\.(file|cache))"
+    r"reliability\.calibration|router\.embedding\.folder"
+    r"|pricing\.(prices|tables\.\d+|catalogue\.(file|cache))"
 )
 _HEADER = re.compile(r"(?:providers\..+|tracing)\.headers\.([^.]+)")
 _SCHEME = re.compile(r"[A-Za-z]+ +")

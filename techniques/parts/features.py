@@ -8,24 +8,35 @@ from collections.abc import Mapping
 from typing import Final, get_args
 
 from techniques.core.request import Request
-from techniques.parts.answers import expect, last_ask
+from techniques.parts.answers import Expected, expect, last_ask
 from techniques.parts.category import Category, CategoryName
 from techniques.parts.transcript import pictures
 
 CATEGORIES: Final[tuple[CategoryName, ...]] = get_args(CategoryName)
 _UNKNOWN: Final = 0.5  # a difficulty that nothing told
 _LONGEST_WORD: Final = 1.5
+_LONGEST_ASK: Final = 16_000  # characters
 _CHARACTERS_A_TOKEN: Final = 4
 _MATH: Final = re.compile(
     r"[\u2211\u222b\u221a\u2264\u2265\u00b1]|\\(?:frac|sum|int|sqrt|begin)\b|\$[^$\n]{1,200}\$"
     r"|\d\s*[-+*/^\u00d7\u00f7\u2212=]\s*[-(]?\d"
 )
+_DIGIT: Final = re.compile(r"\d")
 _SENTENCE_END: Final = re.compile(r"[.!?\u3002\uff1f\uff01](?:\s|$)")
 
 
-def features(request: Request, category: Category, difficulty: float | None) -> dict[str, float]:
-    """Return the features of *request* by name, in the order of ``FEATURES``."""
-    ask, expected = last_ask(request), expect(request)
+def features(
+    request: Request,
+    category: Category,
+    difficulty: float | None,
+    expected: Expected | None = None,
+) -> dict[str, float]:
+    """Return the features of *request* by name, in the order of ``FEATURES``.
+
+    *expected* is what ``expect`` says of it, where that was asked already. Of a very long question
+    only the start is looked at.
+    """
+    ask, expected = last_ask(request)[:_LONGEST_ASK], expected or expect(request)
     words = ask.split()
     return {
         "bias": 1.0,
@@ -34,7 +45,7 @@ def features(request: Request, category: Category, difficulty: float | None) -> 
         "words": math.log1p(len(words)) / 10,
         "has_code": float(expected.text == "code"),
         "has_math": float(bool(_MATH.search(ask))),
-        "has_digits": float(any(letter.isdigit() for letter in ask)),
+        "has_digits": float(bool(_DIGIT.search(ask))),
         "has_question": float("?" in ask or "\uff1f" in ask),
         "sentences": math.log1p(len(_SENTENCE_END.findall(ask))) / 5,
         "word_length": _mean_length(words),
