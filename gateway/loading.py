@@ -68,6 +68,17 @@ def checked(file: Path | None) -> tuple[Config, Secrets]:
     return loaded, known
 
 
+def stamp(file: Path | None) -> tuple[int, ...]:
+    """Return by what it is seen that *file* is another, without reading it."""
+    if file is None:
+        return ()
+    try:
+        found = file.stat()
+    except OSError:
+        return ()
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
 def stop(message: str) -> NoReturn:
     """End the command: *message* has a line for each fault."""
     for line in message.splitlines():

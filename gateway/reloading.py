@@ -24,7 +24,7 @@ from gateway.config.lasting import differences, digest, kept
 from gateway.config.schema import unknown_names
 from gateway.fetching import fetched
 from gateway.keeping import announcing, stored_keys
-from gateway.loading import Unfit, judge, read
+from gateway.loading import Unfit, judge, read, stamp
 from gateway.metering.meters.reloads import Outcome
 from gateway.preflight import remarks
 from gateway.pricelist import guesses
@@ -143,7 +143,7 @@ class Reloader:
         self._opened = opened
         self._applied = applied
         self._said = ""
-        self._signalled = False
+        self._signalled = self._unfit = False
         self._woken = anyio.Event()
         self._turn = anyio.Lock()  # one after the other: a reload waits while it is prepared
         self._served: _Now | None = None
@@ -172,9 +172,13 @@ class Reloader:
                 yield parts
                 group.cancel_scope.cancel()
 
-    def signal(self) -> None:
-        """Note that a signal asks for a reload; may be called at any moment, before all else."""
+    def signal(self, *, unfit: bool = False) -> None:
+        """Note that a signal asks for a reload; may be called at any moment, before all else.
+
+        *unfit*: the parent found that it cannot be done, and knows of nothing that changes.
+        """
         self._signalled = True
+        self._unfit |= unfit
 
     def tick(self) -> None:
         """Begin what a signal asked for."""
@@ -196,7 +200,8 @@ class Reloader:
         while True:
             await self._woken.wait()
             self._woken = anyio.Event()
-            await self._guarded("signal")
+            unfit, self._unfit = self._unfit, False
+            await self._guarded("signal", tells=unfit)
 
     async def _follow(self, hear: Hear) -> None:
         """Reload when another replica has, until cancelled; where the file lags, when it comes.
@@ -214,18 +219,19 @@ class Reloader:
                 until, seen = loop_time() + _FOLLOW_S, None
             elif loop_time() > until or heard.startswith(self._now.digest):
                 continue
-            stamp = await anyio.to_thread.run_sync(_stamp, self._file)
-            if stamp != seen:
-                seen = stamp
+            found = await anyio.to_thread.run_sync(stamp, self._file)
+            if found != seen:
+                seen = found
                 await self._guarded("replica")
 
-    async def _guarded(self, cause: Cause) -> None:
+    async def _guarded(self, cause: Cause, *, tells: bool = True) -> None:
         try:
-            await self._reload(cause)
+            await self._reload(cause, tells=tells)
         except Exception:  # noqa: BLE001 - one of the boundaries: a service goes on
             _log.exception("config.failed", cause=cause)
 
-    async def _reload(self, cause: Cause) -> Reload:
+    async def _reload(self, cause: Cause, *, tells: bool = True) -> Reload:
+        """Reload; it *tells* of another configuration who does not know of it yet."""
         async with self._turn:
             done = await self._replaced()
             meter = self._now.parts.house.lasting.counts.reloads
@@ -236,7 +242,7 @@ class Reloader:
             if cause != "replica":
                 self._said = f"{done.digest} {token_hex(4)}"
                 await self._announced.announce(self._said)
-            if cause != "signal":
+            if tells:
                 self._applied()
         return done
 
@@ -272,17 +278,6 @@ class Reloader:
     def _shows(self) -> None:
         now = self._now
         now.parts.house.lasting.counts.reloads.serves(now.epoch, now.digest, now.loaded)
-
-
-def _stamp(file: Path | None) -> tuple[int, ...]:
-    """Return by what it is seen that *file* is another, without reading it."""
-    if file is None:
-        return ()
-    try:
-        found = file.stat()
-    except OSError:
-        return ()
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _tell(done: Reload, cause: Cause) -> None:

@@ -30,7 +30,7 @@ from gateway.pastes import pastes
 from gateway.protocol import Protocol
 from gateway.reloading import Reloader, reread
 from gateway.wiring import Parts, running
-from gateway.workers import Workers, end_with_parent, hung_up
+from gateway.workers import RELOADS, UNFIT, Workers, end_with_parent, hung_up
 
 _BACKLOG: Final = 4096
 _CLOSE_S: Final = 2
@@ -183,7 +183,8 @@ def _run(reloader: Reloader, config: Config, listening: socket.socket) -> None:
     for told_to_stop in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it again at its end
         signal.signal(told_to_stop, lambda _signal, _frame: sys.exit(0))
     signal.signal(signal.SIGHUP, partial(_hang_up, reloader))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+    signal.signal(UNFIT, lambda _signal, _frame: reloader.signal(unfit=True))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, RELOADS)
     server = _Server(_uvicorn(application), application, config.server.drain_s, reloader.tick)
     server.run(sockets=[listening])
 

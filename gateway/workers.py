@@ -21,6 +21,10 @@ from uvicorn.config import STARTUP_FAILURE
 _AGAIN_S: Final = 0.5
 """How long to wait before one that died is replaced."""
 
+UNFIT: Final = signal.SIGUSR1
+"""Tells a worker to reload although its parent found that it cannot."""
+RELOADS: Final = frozenset({signal.SIGHUP, UNFIT})
+
 GivenT = TypeVar("GivenT")
 
 _log = structlog.get_logger()
@@ -69,7 +73,7 @@ class Workers(Generic[GivenT]):
         """Keep them running until SIGTERM or SIGINT; return the exit code.
 
         Each of these is passed on at once, as SIGTERM. The third one kills. SIGHUP is passed on
-        when what it asks for has been looked at and is fit.
+        when what it asks for has been looked at and is fit, else as ``UNFIT``.
         """
         for told in (signal.SIGTERM, signal.SIGINT):
             signal.signal(told, self._tell)
@@ -88,9 +92,9 @@ class Workers(Generic[GivenT]):
         process = multiprocessing.get_context("spawn").Process(
             target=self._work, args=(self._listening, self._given)
         )
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})  # until it knows what to do
+        signal.pthread_sigmask(signal.SIG_BLOCK, RELOADS)  # until it knows what to do
         process.start()
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, RELOADS)
         self._processes.append(process)
         if self._told:  # while it was being started
             process.terminate()
@@ -128,15 +132,13 @@ class Workers(Generic[GivenT]):
             self._ringer.send_bytes(b"!")
 
     def _reload(self) -> None:
-        """Have all of them reload, if what they are to be given is fit."""
+        """Have all of them reload; of what is not fit each finds so itself, counts and tells it."""
         self._bell.recv_bytes()
         given = self._renewed(self._given)
-        if given is None:
-            return
-        self._given = given
+        self._given = self._given if given is None else given
         for process in self._processes:
             if process.pid is not None and process.is_alive():
-                os.kill(process.pid, signal.SIGHUP)
+                os.kill(process.pid, UNFIT if given is None else signal.SIGHUP)
 
 
 def hung_up() -> bool:

@@ -169,6 +169,28 @@ def test_an_invalid_file_changes_nothing_however_it_is_told(tmp_path: Path) -> N
     assert (told["epoch"], told["outcome"]) == (1, "refused")
 
 
+def counted(gateway: Gateway, outcome: str) -> float:
+    """Return how many reloads ended so, in all workers."""
+    metrics = Exchange(gateway.port, request("/metrics", None, {}, "GET")).whole().body.decode()
+    rows = dict(line.rsplit(" ", 1) for line in metrics.splitlines() if line[:1] not in ("#", ""))
+    return float(rows[f'lockgate_config_reloads_total{{outcome="{outcome}"}}'])
+
+
+def test_a_signal_that_changes_nothing_is_counted_and_shown_by_every_worker(tmp_path: Path) -> None:
+    with Gateway(tmp_path, settings(workers=2, keys=KEY_ROWS)) as gateway:
+        write(gateway, tmp_path, "models: [")
+        gateway.process.send_signal(signal.SIGHUP)
+        assert within(20, lambda: counted(gateway, "refused") == 2)
+        shown = [admin(gateway, "GET").json for _ in range(12)]
+        write(gateway, tmp_path, settings(keys=KEY_ROWS, models=[MODEL, {**MODEL, "name": "b"}]))
+        gateway.process.send_signal(signal.SIGHUP)
+        assert within(20, lambda: counted(gateway, "applied") == 2)
+        then = [admin(gateway, "GET").json["outcome"] for _ in range(12)]
+
+    assert {(one["outcome"], bool(one["errors"])) for one in shown} == {("refused", True)}
+    assert set(then) == {"applied"}
+
+
 @pytest.mark.parametrize("by", ["signal", "admin"])
 def test_every_worker_follows_and_one_that_is_replaced_has_what_the_others_have(
     tmp_path: Path, by: str
