@@ -109,10 +109,9 @@ def _old(config: Config, prices: Prices) -> Iterator[str]:
     used = {
         table.origin.name: table.origin.as_of
         for row in _all(config)
+        if (price := _price(row, prices, config)) and price.source == "table"
         for table in prices.book.tables
-        if (price := _price(row, prices, config))
-        and price.source == "table"
-        and price.name.startswith(table.origin.row("", "")[:-1])
+        if price.name.startswith(table.origin.row("", "")[:-1])
     }
     for name, as_of in used.items():
         if as_of is not None and _days(as_of, prices.day) > _OLD_DAYS:

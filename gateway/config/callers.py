@@ -99,12 +99,13 @@ def unfit_callers(
     if len(set(names)) < len(names) or len(set(hashes)) < len(hashes):
         yield "keys: two have the same name or hash"
     known = [team.name for team in teams]
-    if len(set(known)) < len(known):
+    there = set(known)
+    if len(there) < len(known):
         yield f"teams: two have the same name, {twice(known)!r}"
     for key in keys:
         if key.name == EVERYONE:
             yield f"keys.{key.name}.name: stands for all keys of a team; choose another"
-        if key.team is not None and key.team not in known:
+        if key.team is not None and key.team not in there:
             yield f"keys.{key.name}.team: there is no team {key.team!r}"
         for name in key.models or ():
             if not means_any(models, name):

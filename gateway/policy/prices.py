@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -31,6 +31,8 @@ class Prices:
 
     book: Book
     day: date
+    _known: dict[str, str | None] = field(default_factory=dict, compare=False)
+    """Whose prices hold at an address: all models of an account have one."""
 
     def by_name(self, row: ModelConfig, account: ProviderConfig) -> Callable[[str], Price | None]:
         """Return what tells the price of a model that *row* serves, and remembers what it told."""
@@ -55,7 +57,10 @@ class Prices:
     def whose(self, account: ProviderConfig) -> str | None:
         """Return the provider whose prices hold at *account*, None if nobody's are known to."""
         if account.priced_as is None:
-            return self.book.provider_at(account.base_url)
+            address = account.base_url
+            if address not in self._known:
+                self._known[address] = self.book.provider_at(address)
+            return self._known[address]
         return None if account.priced_as == NOBODY else account.priced_as
 
 

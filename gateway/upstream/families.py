@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from gateway.config.thinking import Style
@@ -219,15 +220,21 @@ def thinks_of(model: str, dialect: str, address: str, stated: Style | None = Non
 
     *stated* is the style that the operator says it takes, None to go by the tables.
     """
-    family = next((row.thinks for row in FAMILIES if row.pattern.search(model.lower())), None)
+    model = model.lower()
+    family = next((row.thinks for row in FAMILIES if row.pattern.search(model)), None)
     if stated is not None:
-        return _stated(family, stated, model.lower())
+        return _stated(family, stated, model)
     if dialect == "anthropic":
         return _at_anthropic(family)
-    host = next((host for host in HOSTS if host.address in address.lower()), None)
+    host = _host_at(address)
     if host is None and family is not None and family.style in _ELSEWHERE:
         host = _TRANSLATING
     return (family or _STRANGER) if host is None else _hosted(family, host)
+
+
+@lru_cache(256)
+def _host_at(address: str) -> Host | None:
+    return next((host for host in HOSTS if host.address in address.lower()), None)
 
 
 def _stated(family: Thinks | None, style: Style, model: str) -> Thinks:

@@ -11,6 +11,7 @@ openrouter.ai/docs (limits); ai.google.dev/gemini-api/docs/rate-limits; inferenc
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
@@ -249,6 +250,7 @@ _UNKNOWN: Final = Vendor(
 )
 
 
+@lru_cache(256)
 def vendor_of(configured: str | None, base_url: str, dialect: str) -> Vendor:
     """Return whose limits an account has: as *configured*, else by its host, else by each answer.
 

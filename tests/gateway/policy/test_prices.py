@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections import UserDict
+from collections.abc import ItemsView
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -135,3 +138,29 @@ def test_the_book_is_read_where_there_is_something_to_look_up(
     )
 
     assert bool(prices_of(made).book.tables) is read
+
+
+class Looked(UserDict[str, str]):
+    """Addresses of providers, and how often they were gone through."""
+
+    times = 0
+
+    def items(self) -> ItemsView[str, str]:
+        self.times += 1
+        return super().items()
+
+
+def test_all_models_of_an_account_are_priced_by_one_look_at_its_address() -> None:
+    addresses = Looked(BOOK.addresses)
+    prices = Prices(replace(BOOK, addresses=addresses), date(2026, 11, 30))
+    made = Config.model_validate(
+        {
+            "providers": {"oa": {"dialect": "openai_chat", "base_url": OPENAI}},
+            "models": [{"name": f"m{n}", "provider": "oa", "model": "gpt-x"} for n in range(50)],
+        }
+    )
+
+    found = [prices.of(row, made.providers["oa"], "gpt-x") for row in made.models]
+
+    assert [rate(one) for one in found] == [1] * 50
+    assert addresses.times == 1
