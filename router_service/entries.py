@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 
 from router_service.arms import PLAIN
-from router_service.experience import LEVELS, Codes, Columns, Experience, Numbers
+from router_service.experience import LEVELS, Columns, Experience
 from router_service.levels import fitted
+from router_service.partition import Codes, Numbers
 from router_service.pools import weight
 from router_service.priors import arm_called, prior_gain, sort_of
 
@@ -44,10 +45,10 @@ class Entries:
     middle: float
 
 
-def entries(known: Experience, profile: str, *, share: float, half_life_days: float) -> Entries:
-    """Return what *known* says to the models of *profile*, each row at *share* of its weight."""
+def entries(known: Experience, profile: str, half_life_days: float) -> Entries:
+    """Return what *known* says to the models of *profile*."""
     columns = known.columns
-    trust = share * _trust(known, profile, half_life_days)
+    trust = _trust(known, profile, half_life_days)
     plain, arms = len(known.arms), columns.arm
     none = known.arms.get(PLAIN.name, -1)
     asked, told, base = _plain(columns, trust, none, len(known.requests))

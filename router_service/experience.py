@@ -14,13 +14,10 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from router_service.contract import Observation, Vector
+from router_service.contract import Observation
+from router_service.partition import Codes, Matrix, Numbers, Partition, joined, unit
 from router_service.pools import fingerprint
 from techniques.parts.features import CONTENT
-
-Numbers: TypeAlias = NDArray[np.float64]
-Codes: TypeAlias = NDArray[np.int32]
-Matrix: TypeAlias = NDArray[np.float32]
 
 COUNTED: Final = ("tokens", "turns", *sorted(CONTENT))
 """The numbers that are kept of every request, in the order of their columns."""
@@ -58,22 +55,6 @@ class Columns(NamedTuple):
         """Return these rows and those of *other* after them."""
         pairs = zip(self, other, strict=True)
         return Columns._make(np.concatenate([ours, theirs]) for ours, theirs in pairs)
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """The vectors of one encoder; ``place`` is where that of a request is, by the request's code.
-
-    A request that has none, or came after it was made, has no place (-1, or beyond the end).
-    """
-
-    vectors: Matrix
-    place: Codes
-
-    def of(self, requests: Codes) -> Codes:
-        """Return the places of the vectors of *requests*, -1 for those without."""
-        known = requests < len(self.place)
-        return np.where(known, self.place[np.where(known, requests, 0)], -1).astype(np.int32)
 
 
 Vocabulary: TypeAlias = Mapping[str, int]
@@ -206,13 +187,6 @@ def _finite(value: float) -> float:
     return max(-_LARGEST, min(_LARGEST, value)) if math.isfinite(value) else 0.0
 
 
-def unit(vector: Vector) -> Matrix | None:
-    """Return the values of *vector* at length 1, None if it has no length."""
-    values = np.array(vector.values, np.float64)
-    length = float(np.linalg.norm(values))
-    return (values / length).astype(np.float32) if 0 < length < math.inf else None
-
-
 def _placed(
     old: Mapping[str, Partition], rows: Iterable[Observation], requests: Vocabulary
 ) -> dict[str, Partition]:
@@ -221,24 +195,7 @@ def _placed(
     for row in rows:
         if row.vector is not None and (values := unit(row.vector)) is not None:
             came.setdefault(row.vector.encoder, {})[requests[row.request_id]] = values
-    return {**old, **{name: _joined(old.get(name), each) for name, each in came.items()}}
-
-
-def _joined(old: Partition | None, came: Mapping[int, Matrix]) -> Partition:
-    """Return *old* with what *came*; a vector of another length than the first is left out."""
-    vectors, place = (old.vectors, old.place) if old else (None, _codes([]))
-    width = vectors.shape[1] if vectors is not None else len(next(iter(came.values())))
-    new = {
-        code: values
-        for code, values in came.items()
-        if len(values) == width and (code >= len(place) or place[code] < 0)
-    }
-    longer = np.full(max(len(place), max(came) + 1), -1, np.int32)
-    longer[: len(place)] = place
-    begin = len(vectors) if vectors is not None else 0
-    longer[list(new)] = np.arange(begin, begin + len(new), dtype=np.int32)
-    added = np.array(list(new.values()), np.float32).reshape(-1, width)
-    return Partition(added if vectors is None else np.concatenate([vectors, added]), longer)
+    return {**old, **{name: joined(old.get(name), each) for name, each in came.items()}}
 
 
 def _newest(full: Experience, most: int) -> Experience:
@@ -258,12 +215,5 @@ def _newest(full: Experience, most: int) -> Experience:
         full.arms,
         full.pools,
         full.groups,
-        {name: _thinned(each, codes.astype(np.int32)) for name, each in full.partitions.items()},
+        {name: each.thinned(codes.astype(np.int32)) for name, each in full.partitions.items()},
     )
-
-
-def _thinned(partition: Partition, codes: Codes) -> Partition:
-    places = partition.of(codes)
-    there = places >= 0
-    renamed = np.where(there, np.cumsum(there) - 1, -1).astype(np.int32)
-    return Partition(partition.vectors[places[there]], renamed)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from router_service.contract import Features, RouteQuery
 from router_service.entries import Entries, arm_costs, entries
-from router_service.experience import Codes, Experience, Numbers, unit
+from router_service.experience import Experience
 from router_service.levels import ARM_KAPPA, Levels, fitted, total
 from router_service.neighbours import Near, Neighbourhood, effective, mean, neighbourhood
+from router_service.partition import Codes, Numbers, unit
 
 _FLOOR: Final = 0.05
 _UNSEEN: Final = 0.5  # as wide as a coin: what nobody saw yet may be anything
@@ -132,11 +133,27 @@ class View:
         return float(self._fit.seconds[arm]) if arm >= 0 else 0.0
 
 
-def fit(known: Experience, profile: str, *, share: float, half_life_days: float) -> Fit:
-    """Return what *known* tells of the models of *profile*, each row at *share* of its weight."""
-    made = entries(known, profile, share=share, half_life_days=half_life_days)
-    gains, gain_left = fitted(made.value, made.counts, made.arm, made.groups)
+def fit(known: Experience, profile: str, half_life_days: float) -> Fit:
+    """Return what *known* tells of the models of *profile*."""
+    made = entries(known, profile, half_life_days)
     usual = [*arm_costs(known.columns, known.columns.cost, made.plain), None]
+    return _fit(known, made, usual, _neighbourhoods(known, made))
+
+
+def weakened(whole: Fit, share: float) -> Fit:
+    """Return *whole* with each row at *share* of its weight."""
+    made = whole.entries
+    made = replace(made, counts=share * made.counts, costs=share * made.costs)
+    return _fit(whole.known, made, whole.usual, whole.neighbourhoods)
+
+
+def _fit(
+    known: Experience,
+    made: Entries,
+    usual: Sequence[float | None],
+    neighbourhoods: Mapping[str, Neighbourhood],
+) -> Fit:
+    gains, gain_left = fitted(made.value, made.counts, made.arm, made.groups)
     apart = np.array([math.log(each) if each else 0.0 for each in usual])[made.arm]
     costs, cost_left = fitted(made.cost - apart, made.costs, made.arm, made.groups)
     return Fit(
@@ -149,7 +166,7 @@ def fit(known: Experience, profile: str, *, share: float, half_life_days: float)
         usual,
         _spreads(gain_left, made.counts, made.arm, made.plain + 1),
         _seconds(known),
-        _neighbourhoods(known, made),
+        neighbourhoods,
     )
 
 
@@ -181,5 +198,5 @@ def _neighbourhoods(known: Experience, made: Entries) -> dict[str, Neighbourhood
     found = {}
     for name, partition in known.partitions.items():
         place = np.where(made.counts > 0, partition.of(made.request), -1).astype(np.int32)
-        found[name] = neighbourhood(partition.vectors, place, made.arm, made.plain + 1)
+        found[name] = neighbourhood(partition, place, made.arm, made.plain + 1)
     return found

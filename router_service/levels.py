@@ -6,38 +6,33 @@ the one above it: so what is left over (the residuals) can be handed to the next
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from router_service.experience import Codes, Numbers
+from router_service.partition import Codes, Numbers
 
 Keys: TypeAlias = NDArray[np.int64]
 ARM_KAPPA: Final = 20.0
 KIND_KAPPA: Final = 20.0
 _LEAST_KAPPA: Final = 5.0
 _MOST_KAPPA: Final = 1e6
+_NOTHING: Final = (0.0, 0.0)
 _WIDTH: Final = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What each group of it adds, and how much that rests on; found by ``key``, in order."""
+    """What each group of it adds and how many rows that rests on, by ``_key``."""
 
-    keys: Keys
-    adds: Numbers
-    counts: Numbers
+    groups: Mapping[int, tuple[float, float]]
 
     def at(self, arm: int, group: int) -> tuple[float, float]:
         """Return what *group* of *arm* adds and its rows; nothing where it is not known."""
-        key = _key(arm, group)
-        place = int(np.searchsorted(self.keys, key))
-        if group < 0 or place >= len(self.keys) or self.keys[place] != key:
-            return 0.0, 0.0
-        return float(self.adds[place]), float(self.counts[place])
+        return self.groups.get(_key(arm, group), _NOTHING) if group >= 0 else _NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +87,8 @@ def _level(
     if kappa is None:
         kappa = _told(left, weights, counts, sums)
     adds = sums / (counts + kappa)
-    return Level(known, adds, counts), adds[place]
+    pairs = zip(adds.tolist(), counts.tolist(), strict=True)
+    return Level(dict(zip(known.tolist(), pairs, strict=True))), adds[place]
 
 
 def _told(left: Numbers, weights: Numbers, counts: Numbers, sums: Numbers) -> float:

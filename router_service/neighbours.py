@@ -8,13 +8,15 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from router_service.experience import Codes, Matrix, Numbers
+from router_service.partition import Codes, Matrix, Numbers, Partition
 
 Places: TypeAlias = NDArray[np.intp]
 _NARROWEST, _WIDEST = 0.03, 0.20
 _SAMPLE: Final = 256
+_LIKELY: Final = 64
 _SAME: Final = 0.9995  # a prompt that was sent again says nothing of how near others lie
 _FAR, _NEAR = 0.5, 0.9  # where nothing tells
+_WIDER: Final = 4
 _TINY: Final = 1e-300
 _NONE: Final = -2.0  # below every similarity
 
@@ -36,23 +38,38 @@ class Neighbourhood:
     are. ``far`` and ``near`` are between which similarities a prompt comes to be like the others.
     """
 
-    vectors: Matrix
+    partition: Partition
     rows: tuple[Places, ...]
     places: tuple[Codes, ...]
     far: float
     near: float
 
     def around(self, values: Matrix, most: int) -> Near | None:
-        """Return the *most* similar rows of each arm; None if *values* are of another length."""
-        if len(values) != self.vectors.shape[1]:
+        """Return the *most* similar rows of each arm; None if *values* are of another length.
+
+        Where there are many they are looked for by their short form, more than are needed, and
+        those found are compared at full length.
+        """
+        whole = self.partition
+        if len(values) != whole.vectors.shape[1]:
             return None
-        found = self.vectors @ values
+        rough = _products(whole, values)
         rows = np.zeros((len(self.rows), most), np.intp)
         similar = np.full((len(self.rows), most), _NONE)
         for arm, (entries, places) in enumerate(zip(self.rows, self.places, strict=True)):
-            best = _best(found[places], most)
+            if not len(places):
+                continue
+            guess = rough[places]
+            if whole.brief is None:
+                best = _best(guess, most)
+                exact = guess[best]
+            else:
+                best = _best(guess, _WIDER * most)
+                exact = whole.vectors[places[best]] @ values
+                kept = _best(exact, most)
+                best, exact = best[kept], exact[kept]
             rows[arm, : len(best)] = entries[best]
-            similar[arm, : len(best)] = found[places[best]]
+            similar[arm, : len(best)] = exact
         return self._weighed(rows, similar)
 
     def _weighed(self, rows: Places, similar: Numbers) -> Near | None:
@@ -72,15 +89,22 @@ class Neighbourhood:
         return min(max((nearest - self.far) / (self.near - self.far), 0.0), 1.0)
 
 
-def neighbourhood(vectors: Matrix, place: Codes, arms: Codes, count: int) -> Neighbourhood:
-    """Return the rows of *arms* (codes below *count*) that have a *place* among *vectors*."""
+def neighbourhood(partition: Partition, place: Codes, arms: Codes, count: int) -> Neighbourhood:
+    """Return the rows of *arms* (codes below *count*) that have a *place* in *partition*."""
     there = np.flatnonzero(place >= 0)
     order = there[np.argsort(arms[there], kind="stable")]
     edges = np.searchsorted(arms[order], np.arange(1, count))
     rows = np.split(order, edges)
     places = tuple(place[each] for each in rows)
-    far, near = _usual(vectors, np.unique(place[order]))
-    return Neighbourhood(vectors, tuple(rows), places, far, near)
+    far, near = _usual(partition, np.unique(place[order]))
+    return Neighbourhood(partition, tuple(rows), places, far, near)
+
+
+def _products(partition: Partition, values: Matrix) -> Matrix:
+    """Return how similar every vector is, about so where there is a short form."""
+    if partition.brief is None or partition.basis is None:
+        return partition.vectors @ values
+    return partition.brief @ (values @ partition.basis)
 
 
 def _best(similar: Matrix, most: int) -> Places:
@@ -89,21 +113,19 @@ def _best(similar: Matrix, most: int) -> Places:
     return np.argpartition(similar, -most)[-most:]
 
 
-def _usual(vectors: Matrix, places: Codes) -> tuple[float, float]:
+def _usual(partition: Partition, places: Codes) -> tuple[float, float]:
     """Return the 10th and the 50th percentile of how near the nearest other one is."""
-    if len(places) < 2:
+    nearest = []
+    if len(places) > 1:
+        for place in places[:: max(1, len(places) // _SAMPLE)][:_SAMPLE]:
+            values = partition.vectors[place]
+            rough = _products(partition, values)[places]
+            found = partition.vectors[places[_best(rough, _LIKELY)]] @ values
+            nearest.append(float(found[found <= _SAME].max(initial=_NONE)))
+    there = [each for each in nearest if each > _NONE]
+    if not there:
         return _FAR, _NEAR
-    sample = places[:: max(1, len(places) // _SAMPLE)][:_SAMPLE]
-    found = vectors[sample] @ vectors.T
-    within = np.zeros(len(vectors), bool)
-    within[places] = True
-    found[:, ~within] = _NONE
-    found[found > _SAME] = _NONE
-    nearest = found.max(axis=1)
-    nearest = nearest[nearest > _NONE]
-    if not len(nearest):
-        return _FAR, _NEAR
-    far, near = np.percentile(nearest, [10, 50])
+    far, near = np.percentile(there, [10, 50])
     return float(far), float(near)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from router_service.arms import PLAIN
 from router_service.contract import Match, NoExactProfile, Observation, Offer, RouteQuery
 from router_service.experience import Experience, nothing
-from router_service.fit import Fit, Shrinkage, View, fit
+from router_service.fit import Fit, Shrinkage, View, fit, weakened
 from router_service.pools import closest, fingerprint
 from router_service.priors import arm_called, prior_cost, prior_gain, sort_of
 from router_service.routers import router
@@ -75,15 +75,9 @@ def fitted(settings: SemknnSettings, known: Experience) -> Semknn:
     """Return the router that knows *known*."""
     sizes = np.bincount(known.columns.pool, minlength=len(known.pools))
     often = sorted(known.pools, key=lambda name: -int(sizes[known.pools[name]]))[:_MOST_PROFILES]
-    days = settings.half_life_days
-    fits = {
-        name: (
-            fit(known, name, share=1.0, half_life_days=days),
-            fit(known, name, share=_OTHERS, half_life_days=days),
-        )
-        for name in often
-    }
-    return Semknn(settings, known, fits, fit(nothing(), "", share=1.0, half_life_days=days))
+    whole = {name: fit(known, name, settings.half_life_days) for name in often}
+    fits = {name: (each, weakened(each, _OTHERS)) for name, each in whole.items()}
+    return Semknn(settings, known, fits, fit(nothing(), "", settings.half_life_days))
 
 
 @router
