@@ -30,7 +30,8 @@ from gateway.app import CHAT
 from gateway.channels.retrying import RetryPolicy
 from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked, Pipeline
-from gateway.planning.plan import Defaults, Planner
+from gateway.planning.plan import Defaults
+from gateway.planning.planner import Planner
 from gateway.policy.keys import OPEN
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import Wishes
@@ -44,7 +45,6 @@ from gateway.surfaces.kept import wanted
 from gateway.upstream.provider import Target
 from pricing.price import Price
 from pricing.usage import Usage
-from router_service.engine import Engine
 from techniques import catalog
 from techniques.core.channel import EventStream
 from techniques.core.events import Event
@@ -81,7 +81,7 @@ class _Answers:
 
 def _pipeline() -> Pipeline:
     model = Model(_Answers(), Price(1_000_000, 2_000_000))  # type: ignore[arg-type]
-    planner = Planner(Catalogue([model]), load(catalog), Defaults(), Engine())
+    planner = Planner(Catalogue([model]), load(catalog), Defaults())
     return Pipeline(planner, RetryPolicy(), Random(1))
 
 

@@ -27,6 +27,7 @@ from gateway.metering.meters.money import MoneyMeter
 from gateway.metering.meters.pacing import PacingMeter
 from gateway.metering.meters.prometheus import PrometheusMeter
 from gateway.metering.meters.reloads import ReloadMeter
+from gateway.metering.meters.router import RouterMeter
 from gateway.metering.meters.rows import RecentRows
 from gateway.metering.meters.runs import RunsMeter
 from gateway.metering.meters.store import StoreMeter
@@ -52,7 +53,9 @@ class Counts:
         paced, names = pacing_labels(config)
         self.pacing = PacingMeter(registry, paced, names, alone=config.store.redis is None)
         self.genai = GenAIMeter(registry)
-        self.techniques = TechniqueMeter(registry, load(catalog))
+        cards = load(catalog)
+        self.techniques = TechniqueMeter(registry, cards)
+        self.router = RouterMeter(registry, cards)
         self.money = MoneyMeter(registry, paced, _teams(config))
         self.store = StoreMeter(registry)
         self.spans = span_counts(registry)
@@ -77,7 +80,15 @@ class Counts:
     def readers(self) -> tuple[Reader, ...]:
         """Return all that read facts."""
         own = (self.requests, self.genai, self.pacing, self.runs, self.techniques, self.money)
-        return (*own, self.attention, self.context, *self.seen.meters, self.rows, log_requests)
+        return (
+            *own,
+            self.router,
+            self.attention,
+            self.context,
+            *self.seen.meters,
+            self.rows,
+            log_requests,
+        )
 
 
 def _teams(config: Config) -> Iterable[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from random import Random  # noqa: TID251 - this is where a request's dice are seeded
 from secrets import token_hex
@@ -24,20 +23,22 @@ from gateway.channels.traced import Trace, TracedChannel
 from gateway.clock import loop_time
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
-from gateway.metering.ledger import Ledger
+from gateway.metering.ledger import Ledger, Meter
 from gateway.metering.meters.durable import Whose
 from gateway.pacing.closing import Closing
 from gateway.pacing.pacer import Pacer
 from gateway.pacing.run import Run
 from gateway.pacing.standing import Standing
-from gateway.planning.choices import choices_of
-from gateway.planning.plan import BY_SLUG, Plan, Planner
+from gateway.planning.asked import Asked as Asked
+from gateway.planning.fitting import fitted
+from gateway.planning.plan import Plan
+from gateway.planning.planner import Planner
 from gateway.planning.slims import Slims
 from gateway.policy.keys import Caller
 from gateway.policy.wishes import Wishes
+from gateway.routing.routing import Routing
 from gateway.runs.live import LiveRun
 from gateway.upstream.llama_cpp.kept import Session
-from gateway.wire.dialect import Call
 from techniques.core.channel import (
     Channel,
     Channels,
@@ -45,34 +46,13 @@ from techniques.core.channel import (
     Technique,
     TechniqueChannel,
 )
-from techniques.core.errors import RequestRejected
-from techniques.core.events import Warned
-from techniques.core.json import NOTHING
-from techniques.core.masks import masked
 from techniques.core.registry import Card
 from techniques.core.request import Request
 from techniques.core.task import Calibration, Sandbox, Task, Uncalibrated, Unlimited
+from techniques.parts.effort import harder
 
 _MARGIN_S: Final = 0.1
 _BACKGROUND_S: Final = 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A call, who makes it, and what came with it.
-
-    ``headers`` are those that the provider may see; ``attempted`` is how often the client has
-    already tried (its SDK counts), ``read_s`` after how many seconds without a word it gives up.
-    ``request_id`` names it, and what it holds; without one it gets a name.
-    """
-
-    call: Call
-    caller: Caller
-    wishes: Wishes
-    headers: Mapping[str, str] = NOTHING
-    attempted: int = 0
-    read_s: float | None = None
-    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +61,7 @@ class Pipeline:
 
     ``calibration`` is what was measured of the models; ``pacer`` None: nothing is held back;
     ``tools`` None: no tool has a quota.
-    ``slims`` None: no conversation is shortened.
+    ``slims`` None: no conversation is shortened. ``routing`` None: no router is asked.
     """
 
     planner: Planner
@@ -92,33 +72,26 @@ class Pipeline:
     pacer: Pacer | None = None
     tools: ToolQuotas | None = None
     slims: Slims | None = None
+    routing: Routing | None = None
 
     def plan(self, asked: Asked) -> Plan:
-        """Return what to do; see ``Planner.plan``.
+        """Return what to do; see ``Planner.plan`` and ``fitted``. ``routed`` has the last word."""
+        plan = self.planner.plan(asked.call, asked.caller, asked.wishes)
+        if plan.card is None or plan.auto:
+            return plan
+        return fitted(plan, asked, asked.call.relay.decode())
 
-        A technique that cannot keep what the request has gives way to a plain call, with a
-        warning.
+    async def routed(self, asked: Asked, plan: Plan, record: Meter) -> Plan:
+        """Return *plan*, where it was left to a router as that has chosen; *record* is told.
 
         Raises:
-            RequestRejected: ... and the caller is strict about it; or see ``Planner.plan``.
+            GatewayError: ... see ``Routing.routed``.
         """
-        plan = self.planner.plan(asked.call, asked.caller, asked.wishes)
-        if plan.card is None:
+        if not plan.auto:
             return plan
-        request = asked.call.relay.decode()
-        modality = plan.card.traits.modality
-        choices = choices_of(request, modality, asked.wishes.n_policy)
-        if choices > 1:
-            request = replace(request, sampling=replace(request.sampling, n=1))
-        lost = masked(modality, request, plan.model.target.capabilities)
-        if lost is None:
-            return replace(plan, request=request, choices=choices)
-        if plan.strict:
-            at = "model" if plan.why == BY_SLUG else asked.wishes.at("technique")
-            message = f"{plan.technique} cannot keep what this request has: {lost}."
-            raise RequestRejected(message, code="technique_masked", param=at)
-        warning = Warned("technique_masked", f"{plan.technique}: {lost}")
-        return replace(plan, card=None, options=None, warnings=(*plan.warnings, warning))
+        if self.routing is None:
+            return fitted(replace(plan, auto=False), asked, asked.call.relay.decode())
+        return await self.routing.routed(asked, plan, record)
 
     def answer(
         self, asked: Asked, plan: Plan, ledger: Ledger, journal: LiveRun | None = None
@@ -274,6 +247,8 @@ def _run(plan: Plan, card: Card, wishes: Wishes) -> Technique:
 def _in_full(plan: Plan, request: Request) -> Request:
     """Return the decoded form of *request*, which the plan has already."""
     full = plan.request or request.decoded()
+    if plan.effort:
+        full = replace(full, thinking=harder(full.thinking, plan.effort))
     return replace(
         full,
         model=request.model,

@@ -76,6 +76,7 @@ class Upstreams:
             account=self.accounts[row.provider],
             max_output=row.max_output,
             host=self.hosts.get(row.provider),
+            stronger=row.stronger,
             others=tuple(self._model(other, prices) for other in elsewhere(row)),
         )
 

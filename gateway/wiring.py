@@ -19,6 +19,7 @@ from gateway.attention.opening import tool_quotas
 from gateway.channels.retrying import RetryPolicy
 from gateway.config import Config, Secrets
 from gateway.config.calibration import measured
+from gateway.config.router import RouterConfig
 from gateway.config.sandbox import SandboxConfig
 from gateway.forecast.forecaster import Forecaster
 from gateway.keeping import Durable
@@ -29,11 +30,15 @@ from gateway.metering.meters.rows import RecentRows
 from gateway.metering.spool import Spool
 from gateway.pacing.pacer import Pacer
 from gateway.pipeline import Pipeline
-from gateway.planning.plan import Defaults, Planner
+from gateway.planning.plan import Defaults
+from gateway.planning.planner import Planner
 from gateway.planning.slims import Slims
 from gateway.policy.callers import caps_of, rules_of
 from gateway.policy.keys import Door
 from gateway.policy.models import Catalogue
+from gateway.routing.asking import Asker
+from gateway.routing.menu import Menus
+from gateway.routing.routing import Routing
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.completion import Front
@@ -205,9 +210,9 @@ class House:
         self, config: Config, catalogue: Catalogue, pacer: Pacer | None
     ) -> Pipeline:
         upstream, there = config.upstream, self.lasting
-        cards = load(catalog)
+        planner = _planner(config, catalogue, load(catalog))
         return Pipeline(
-            _planner(config, catalogue, cards),
+            planner,
             RetryPolicy(
                 upstream.retries,
                 upstream.backoff_s,
@@ -219,6 +224,7 @@ class House:
             pacer=pacer,
             tools=tool_quotas(config, there.uses),
             slims=Slims(there.slimmer.under(rules_of(config.context)), catalogue),
+            routing=_routing(config.router, planner),
         )
 
     async def _sandboxed(self, stated: SandboxConfig) -> Sandbox | None:
@@ -265,5 +271,14 @@ def _planner(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) ->
         deadline_ms=stated.caps.deadline_ms,
         rescue=stated.on_error == "fallback_baseline",
     )
-    # the other types are read, without effect as yet: see ``Config.without_effect``
-    return Planner(catalogue, cards, defaults, Engine())
+    return Planner(catalogue, cards, defaults)
+
+
+def _routing(stated: RouterConfig, planner: Planner) -> Routing:
+    within_s = stated.timeout_ms / 1000
+    asker = Asker(_engine(stated), None, within_s, stated.embedding.timeout_s)
+    return Routing(Menus(planner, stated.stated_arms), asker, stated.type, stated.lambda_)
+
+
+def _engine(stated: RouterConfig) -> Engine:
+    return Engine(stated) if stated.type in {"fixed", "semknn"} else Engine()

@@ -68,6 +68,39 @@ _CHOICE: Final = Row(
     ),
 )
 
+_ROUTER: Final = Row(
+    "The router",
+    (
+        Panel(
+            "What it may not choose",
+            (Query(rate("lockgate_router_masked_total", "reason"), "{{reason}}"),),
+            "Techniques that were masked before the router was asked, by why.",
+            unit="reqps",
+            size=(8, 9),
+            stack=True,
+        ),
+        Panel(
+            "Tried out, and missed",
+            (
+                Query(
+                    or_none(rate("lockgate_router_explored_total", "technique")), "{{technique}}"
+                ),
+                Query(rate("lockgate_router_fallbacks_total", "reason"), "no router: {{reason}}"),
+            ),
+            "Choices that were made to learn from them; and requests for which no router chose.",
+            unit="reqps",
+            size=(8, 9),
+        ),
+        Panel(
+            "What asking it takes",
+            (Query(mean("lockgate_router_seconds", "part"), "{{part}}"),),
+            "The vector of a request's words, and all of it; on average.",
+            unit="s",
+            size=(8, 9),
+        ),
+    ),
+)
+
 _FORECAST: Final = Row(
     "Forecasts",
     (
@@ -108,5 +141,5 @@ PAGE: Final = Dashboard(
     "Lockgate / Router",
     "Who chooses the technique, what is chosen, where calls went instead, and what forecasts "
     "were worth.",
-    (_CHOICE, _FORECAST),
+    (_CHOICE, _ROUTER, _FORECAST),
 )

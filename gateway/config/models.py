@@ -56,7 +56,8 @@ class ModelConfig(Section):
     relayed answers too. A call that has not begun after ``hedge_after_s`` is sent a second time.
     ``accounts`` are further providers that serve the same model: a call goes to the one that can
     take it soonest. ``limits`` are this model's own, beside those of its account. ``max_output`` is
-    how many tokens it writes at most.
+    how many tokens it writes at most. ``stronger`` is the model that knows more and costs more, for
+    routers and cascades.
     """
 
     name: str = Field(min_length=1)
@@ -73,6 +74,7 @@ class ModelConfig(Section):
     hedge_after_s: Seconds | None = Field(None, gt=0)
     limits: LimitsConfig = LimitsConfig()
     max_output: int | None = Field(None, gt=0)
+    stronger: str | None = None
 
     @model_validator(mode="after")
     def _one_price(self) -> ModelConfig:

@@ -21,6 +21,7 @@ from gateway.config.models import ModelConfig
 from gateway.config.names import serves, twice
 from gateway.config.pacing import LimitsConfig, PacingConfig, StoreConfig, VendorName
 from gateway.config.pricing import PricingConfig
+from gateway.config.router import RouterConfig, channels_of
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.section import Section
 from gateway.config.thinking import Style, unfit
@@ -130,14 +131,6 @@ class ReliabilityConfig(Section):
     on_error: Literal["fallback_baseline", "raise"] = "fallback_baseline"
 
 
-class RouterConfig(Section):
-    """Who chooses for ``technique: auto``."""
-
-    type: Literal["fixed", "semknn", "acm_table", "acm_linear"] = "fixed"
-    lambda_: float = Field(1.0, alias="lambda", ge=0)
-    url: str | None = None
-
-
 class MetricsConfig(Section):
     """Prometheus. With a ``token``, ``/metrics`` wants it as a bearer token."""
 
@@ -177,8 +170,7 @@ class Config(Section):
 
     def without_effect(self) -> list[str]:
         """Return the paths of settings that this version reads but does not act on."""
-        paths = [name for name in ("reuse", "traffic") if getattr(self, name)]
-        return paths + (["router"] if self.router.type != "fixed" else [])
+        return [name for name in ("reuse", "traffic") if getattr(self, name)]
 
 
 def unknown_names(config: Config) -> Iterator[str]:
@@ -223,9 +215,8 @@ def _unfit_styles(config: Config) -> Iterator[str]:
 
 
 def _model_references(config: Config) -> Iterator[tuple[str, str]]:
-    for model in config.models:
-        for name in model.fallbacks:
-            yield f"models.{model.name}.fallbacks", name
+    yield from _beside_models(config)
+    yield from (("router.arms", name) for name in channels_of(config.router))
     for name in config.reliability.channels:
         yield "reliability.channels", name
     for path, context in (
@@ -237,3 +228,11 @@ def _model_references(config: Config) -> Iterator[tuple[str, str]]:
     for role in ("judge", "critic"):
         if name := getattr(config.reliability, role):
             yield f"reliability.{role}", name
+
+
+def _beside_models(config: Config) -> Iterator[tuple[str, str]]:
+    for model in config.models:
+        for name in model.fallbacks:
+            yield f"models.{model.name}.fallbacks", name
+        if model.stronger is not None:
+            yield f"models.{model.name}.stronger", model.stronger

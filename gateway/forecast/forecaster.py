@@ -22,7 +22,8 @@ from gateway.forecast.point import Point, Route, simulate
 from gateway.forecast.told import pointed, walked
 from gateway.forecast.walk import Walk
 from gateway.metering.meters.forecast import ForecastMeter
-from gateway.planning.plan import Plan, Planner
+from gateway.planning.plan import Plan
+from gateway.planning.planner import Planner
 from gateway.policy.keys import Caller
 from gateway.policy.wishes import Wishes
 from gateway.wire.dialect import Call

@@ -8,7 +8,7 @@ from gateway.forecast.habits import Habits
 from gateway.forecast.live import Known
 from gateway.metering.meters.forecast import ForecastMeter
 from gateway.pacing.pacer import Pacer
-from gateway.planning.plan import Planner
+from gateway.planning.planner import Planner
 
 
 class Seen:

@@ -50,3 +50,22 @@ class MoneyMet:
     model: str
     held: int
     cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class RouterAsked:
+    """A router was asked to choose a technique.
+
+    ``router`` is its kind. ``fallback`` is why it was done without, "" where it was not: ``slow``,
+    ``gone``, ``unread`` (a request that cannot be read), ``failed`` (a bug). ``encode_s`` is the
+    time that the vector took, ``seconds`` all of it. ``masked`` are the techniques that must not
+    be chosen, and why: from fixed lists.
+    """
+
+    router: str
+    technique: str
+    explored: bool
+    seconds: float
+    encode_s: float = 0.0
+    fallback: str = ""
+    masked: tuple[tuple[str, str], ...] = ()

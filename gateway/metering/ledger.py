@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from gateway.admission.left import Left
-from gateway.metering.facts import Agreed, MoneyMet
+from gateway.metering.facts import Agreed, MoneyMet, RouterAsked
 from gateway.metering.facts import RunPutAway as RunPutAway
 from gateway.metering.facts import RunResumed as RunResumed
 from gateway.metering.facts import StepAmbiguous as StepAmbiguous
 from gateway.metering.facts import StepReplayed as StepReplayed
 from gateway.metering.holds import Holds
+from gateway.metering.routed import Routed
 from gateway.metering.trace import Trace
 from gateway.metering.weighed import Weighed
 from pricing.cost import dollars
@@ -175,8 +176,8 @@ class RequestFinished(NamedTuple):
     ``begun_s`` is the time to the first content.
     ``cancel_s`` is how long it took to close everything after the client had left. ``code`` is our
     name of what went wrong, None where nothing did. ``model`` is a configured name, or empty.
-    ``route`` is who chose the technique. ``trace`` is where the request stands in a trace, None if
-    none is kept.
+    ``route`` is who chose the technique, and ``routed`` what a router chose. ``trace`` is where
+    the request stands in a trace, None if none is kept.
     """
 
     request_id: str
@@ -202,6 +203,7 @@ class RequestFinished(NamedTuple):
     team: str | None = None
     route: Route = "default"
     trace: Trace | None = None
+    routed: Routed | None = None
 
 
 Fact: TypeAlias = (
@@ -221,6 +223,7 @@ Fact: TypeAlias = (
     | RunResumed
     | Agreed
     | MoneyMet
+    | RouterAsked
     | RequestBegun
     | RequestFinished
 )

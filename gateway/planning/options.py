@@ -16,6 +16,15 @@ from techniques.parts.tables import CARDS
 
 Path: TypeAlias = tuple[int | str, ...]
 _LONGEST: Final = 64  # characters of a name that are told
+_SIZES: Final = (
+    "num_samples",
+    "max_rounds",
+    "num_verification_questions",
+    "num_proposers",
+    "max_samples",
+    "max_iterations",
+)
+"""Options that say how much of a technique is done: how many draws, rounds or questions."""
 
 
 def configured_of(card: Card, configured: Mapping[str, Mapping[str, Json]]) -> dict[str, Json]:
@@ -30,6 +39,18 @@ def can_do_with(card: Card, given: Mapping[str, Json]) -> bool:
     """Tell whether *given* has all the options that *card* must be given."""
     fields = card.options.model_fields.items()
     return all(name in given for name, field in fields if field.is_required())
+
+
+def size_option(card: Card) -> str:
+    """Return the name of the option that says how much of *card* is done.
+
+    Raises:
+        RequestRejected: There is none.
+    """
+    for name in _SIZES:
+        if name in card.options.model_fields:
+            return name
+    raise RequestRejected(f"{card.name} has no size.", code="invalid_option", param="technique")
 
 
 def options_of(card: Card, given: Mapping[str, Json], cards: Cards, at: str) -> BaseModel:

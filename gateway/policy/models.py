@@ -24,7 +24,7 @@ class Model:
     ``priced`` its price, None: the same.
     ``account`` is where it is served, ``max_output`` how many tokens it writes at most,
     ``others`` the same model at further accounts. ``host`` is the server of one's own that it runs
-    on.
+    on, ``stronger`` the name of a model that knows more and costs more.
     """
 
     channel: HttpChannel
@@ -38,6 +38,7 @@ class Model:
     called: Callable[[str], Target] | None = None
     priced: Callable[[str], Price | None] | None = None
     host: Host | None = None
+    stronger: str | None = None
 
     @property
     def target(self) -> Target:

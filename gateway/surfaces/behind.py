@@ -73,7 +73,7 @@ class Behind:
         Raises:
             GatewayError: It cannot be carried out.
         """
-        visit = self._visit(caller, sent, run)
+        visit = await self._visit(caller, sent, run)
         asked, plan = visit.asked, visit.plan
         assert asked is not None
         assert plan is not None
@@ -154,7 +154,7 @@ class Behind:
         except GatewayError as error:
             _log.warning("run.not_taken_up", run=name.run, reason=error.code)
 
-    def _visit(self, caller: Caller, sent: Sent, run: str | None) -> Visit:
+    async def _visit(self, caller: Caller, sent: Sent, run: str | None) -> Visit:
         dialect = self.dialects.get(sent.dialect)
         if dialect is None:
             raise RequestRejected("The request of this run is of no dialect that is known.")
@@ -168,7 +168,8 @@ class Behind:
         visit.ledger.trace = self.traced(None, visit.request_id)
         visit.ledger.record(RequestBegun(dialect.name))
         visit.asked = Asked(call, caller, wishes, forwarded, request_id=visit.request_id)
-        visit.plan = self.pipeline.plan(visit.asked)
+        plan = self.pipeline.plan(visit.asked)
+        visit.plan = await self.pipeline.routed(visit.asked, plan, visit.ledger.record)
         return visit
 
     async def _heard(self, visit: Visit, answer: EventStream) -> None:

@@ -133,6 +133,8 @@ class CompletionEndpoint:
             visit.request_id,
         )
         visit.plan = front.pipeline.plan(visit.asked)
+        if visit.plan.auto:
+            visit.plan = await front.pipeline.routed(visit.asked, visit.plan, visit.ledger.record)
         visit.planned = perf_counter()
         answer = await self._answer(visit, raw)
         visit.exchange = self._exchange(visit, receive, send)

@@ -41,6 +41,7 @@ def finished(visit: Visit, dialect: str, model: str) -> RequestFinished:
         code=code_of(visit.error),
         route=_route(plan),
         trace=ledger.trace,
+        routed=plan.routed if plan else None,
     )
 
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
+from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked
 from gateway.policy import wishes as wishing
 from gateway.policy.asked import fault_of
@@ -53,7 +54,7 @@ class MoveEndpoints:
         if parent.record.sent is None:
             raise RequestRejected("The request of this run was not kept.")
         sent = changed(parent.record.sent, asked.overrides)
-        want = self._wanted(caller, sent)
+        want = await self._wanted(caller, sent)
         steps = shared(parent, asked.from_step)
         name = RunName(caller.name or "", asked.id or new_name())
         record = replace(
@@ -87,7 +88,7 @@ class MoveEndpoints:
             case str() as form if form == RUN:
                 found = brought(body, caller.name or "")
             case str() as form if form == CHECKPOINT:
-                found = self._session(caller, body, request.query_params.get("model"))
+                found = await self._session(caller, body, request.query_params.get("model"))
             case _:
                 raise bad(f"format must be {RUN} or {CHECKPOINT}.", param="format")
         replaces = request.query_params.get("overwrite", "").lower() in _TRUE
@@ -99,9 +100,9 @@ class MoveEndpoints:
         answer.headers["location"] = f"/v1/runs/{quote(found.record.name.run)}"
         return answer
 
-    def _session(self, caller: Caller, body: JsonObject, model: str | None) -> Stored:
+    async def _session(self, caller: Caller, body: JsonObject, model: str | None) -> Stored:
         session, sent, rest = checkpoint(body, model)
-        want = self._wanted(caller, sent)
+        want = await self._wanted(caller, sent)
         record = RunRecord(
             RunName(caller.name or "", session),
             want.body,
@@ -116,7 +117,7 @@ class MoveEndpoints:
         )
         return Stored(record, Standing("interrupted", reason="imported"), 0)
 
-    def _wanted(self, caller: Caller, sent: Sent) -> Wanted:
+    async def _wanted(self, caller: Caller, sent: Sent) -> Wanted:
         """Return the run that *sent* would be.
 
         Raises:
@@ -127,7 +128,9 @@ class MoveEndpoints:
             raise RequestRejected("The request of this run is of no dialect that is known.")
         call = dialect.decode(parse(raw), raw)
         asked = Asked(call, caller, wishing.read(sent.headers, call.wishes))
-        return wanted(asked, self.front.pipeline.plan(asked), sent.headers, raw)
+        pipeline = self.front.pipeline
+        plan = await pipeline.routed(asked, pipeline.plan(asked), Ledger().record)
+        return wanted(asked, plan, sent.headers, raw)
 
 
 async def _fork_of(request: Request) -> ForkBody:

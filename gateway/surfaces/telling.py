@@ -33,7 +33,7 @@ def head_of(visit: Visit) -> Headers:
             (b"x-lockgate-overhead-ms", b"%.3f" % ((visit.planned - visit.came) * 1000)),
         )
         if plan.why != "default":
-            headers.append((b"x-lockgate-route", plan.why.encode()))
+            headers.append((b"x-lockgate-route", _one_line(plan.why)))
         if ledger.rows and not _is_streamed(visit):  # a stream tells at its end
             headers += (
                 (b"x-lockgate-calls", b"%d" % len(ledger.rows)),

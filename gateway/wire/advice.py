@@ -12,6 +12,7 @@ from techniques.core.errors import (
     GatewayError,
     HeldBack,
     KeyLimited,
+    NotLearnt,
     RunBusy,
     RunConflict,
     RunSuspended,
@@ -43,7 +44,7 @@ def advice(error: GatewayError, status: int) -> dict[str, str]:
     if isinstance(error, UpstreamFailed):
         hopeless = not error.retryable or (error.retry_after or 0.0) > LONGEST_S
     else:
-        hopeless = isinstance(error, (CapReached, DeadlinePassed, RunConflict))
+        hopeless = isinstance(error, (CapReached, DeadlinePassed, NotLearnt, RunConflict))
     if hopeless and (status in _RETRIED or status >= 500 or status == 402):
         headers["x-should-retry"] = "false"
     return headers

@@ -45,6 +45,9 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "params_ignored": "Options came without a technique.",
         "plan_unusable": "No ideas could be had or read; the draws were made without any.",
         "refusal_kept": "A good part of the draws declined, and one of them is the answer.",
+        "router_note": "What the router says of its choice.",
+        "router_unavailable": "No router could choose, for this reason, and the default technique "
+        "was taken: `slow`, `gone`, `failed` (a bug) or `unread` (the request).",
         "self_judged": "No judge is configured for this model; it judged itself.",
         "step_ambiguous": "A sub-call was sent before its run broke off, what came of it is not "
         "known, and it was made again.",

@@ -7,6 +7,7 @@
     + CapReached         ... a cap that the caller set leaves no call to make
       - BudgetExhausted  ... the budget of its key or team leaves none
     + OverLimit          ... it alone is more than a rate limit can ever let through
+    + NotLearnt          ... it is strict, and the router has learnt nothing of just these models
   - Denied               the caller: not allowed
     + Unauthenticated    ... no key, or a wrong one
   - RunConflict          the caller: its run cannot go on so; asking again is no help
@@ -91,6 +92,12 @@ class OverLimit(RequestRejected):
     """The request alone is more than a rate limit can ever let through: waiting is no help."""
 
     default_code = "request_over_limit"
+
+
+class NotLearnt(RequestRejected):
+    """The request is strict, and nothing was learnt of the models that there are."""
+
+    default_code = "no_exact_profile"
 
 
 class Denied(GatewayError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from techniques.core.request import ThinkingWish
 
@@ -33,6 +33,12 @@ def raised(wish: ThinkingWish | None, to: Effort | None = None) -> ThinkingWish:
     if at not in _STEPS[:-1]:
         return wish
     return _with_effort(wish, _STEPS[_STEPS.index(at) + 1])
+
+
+def harder(wish: ThinkingWish | None, effort: str) -> ThinkingWish:
+    """Return *wish* with the *effort* of that name; one that is not known changes nothing."""
+    known = next((one for one in get_args(Effort) if one == effort), None)
+    return wish or ThinkingWish() if known is None else raised(wish, known)
 
 
 def _with_effort(wish: ThinkingWish, effort: Effort) -> ThinkingWish:

@@ -73,9 +73,8 @@ providers: {p: {dialect: openai_chat, base_url: "https://example.com/v1"}}
 models: [{name: m, provider: p}]
 reuse: {enabled: true}
 traffic: {capture: none}
-router: {type: semknn}
 """
-    expected = {"reuse", "traffic", "router"}
+    expected = {"reuse", "traffic"}
     file = tmp_path / "lockgate.yaml"
     file.write_text(text)
 

@@ -12,13 +12,13 @@ from gateway.app import CHAT
 from gateway.channels.retrying import RetryPolicy
 from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked, Pipeline
-from gateway.planning.plan import Defaults, Planner
+from gateway.planning.plan import Defaults
+from gateway.planning.planner import Planner
 from gateway.policy.keys import OPEN
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import Wishes
 from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.provider import Target
-from router_service.engine import Engine
 from techniques.core.channel import Channels, Technique, ask
 from techniques.core.errors import DeadlinePassed
 from techniques.core.events import Event
@@ -58,7 +58,7 @@ async def answer(
         provider, DIALECTS["openai_chat"], Target("m", "p", "m"), Patience(99, 99)
     )
     card = Card("runs", "", Traits("", "", "", "", ""), NoOptions, technique)
-    planner = Planner(Catalogue([Model(channel)]), {"runs": card}, Defaults(), Engine())
+    planner = Planner(Catalogue([Model(channel)]), {"runs": card}, Defaults())
     pipeline = Pipeline(planner, RetryPolicy(), sandbox=sandbox)
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     wishes = Wishes(technique="runs", deadline_ms=deadline_ms)

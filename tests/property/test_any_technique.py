@@ -19,7 +19,8 @@ from gateway.app import CHAT
 from gateway.channels.retrying import RetryPolicy
 from gateway.metering.ledger import CallFinished, Ledger
 from gateway.pipeline import Asked, Pipeline
-from gateway.planning.plan import Defaults, Planner
+from gateway.planning.plan import Defaults
+from gateway.planning.planner import Planner
 from gateway.policy.keys import OPEN
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import Wishes
@@ -28,7 +29,6 @@ from gateway.upstream.provider import Target
 from gateway.upstream.providers.openai_chat import OpenAIChat
 from pricing.cost import cost
 from pricing.price import Price
-from router_service.engine import Engine
 from techniques import catalog
 from techniques.core.errors import GatewayError
 from techniques.core.events import Relayed
@@ -131,7 +131,7 @@ def _pipeline(provider: Faulty) -> Pipeline:
         for name, price in PRICES.items()
     ]
     defaults = Defaults(judge="sim-large")
-    planner = Planner(Catalogue(models), CARDS, defaults, Engine())
+    planner = Planner(Catalogue(models), CARDS, defaults)
     return Pipeline(planner, RetryPolicy(1, 0.5, 60.0), Random(3))
 
 

@@ -162,9 +162,9 @@ def test_a_style_must_be_one_of_the_providers_dialect(
 
 
 def test_what_has_no_effect_yet_is_listed() -> None:
-    made = config(reuse={"enabled": True}, traffic={"capture": "none"}, router={"type": "semknn"})
+    made = config(reuse={"enabled": True}, traffic={"capture": "none"})
 
-    assert made.without_effect() == ["reuse", "traffic", "router"]
+    assert made.without_effect() == ["reuse", "traffic"]
     assert config().without_effect() == []
 
 

@@ -145,12 +145,12 @@ def test_what_was_measured_long_ago_is_warned_of(
 
 
 def test_what_is_remarkable_is_noted_and_what_is_kept_is_told() -> None:
-    router = case(router={"type": "semknn"}, traffic={"capture": "full"})
-    noted = looked(configured.configuration, router)
-    kept = looked(configured.capture, router)
+    captured = case(traffic={"capture": "full"})
+    noted = looked(configured.configuration, captured)
+    kept = looked(configured.capture, captured)
 
     assert bad(noted) == bad(kept) == []
-    assert any(it.what.startswith("router: read, but not in effect") for it in noted)
+    assert any(it.what.startswith("traffic: read, but not in effect") for it in noted)
     assert "nothing is captured" in kept[0].what
     assert kept[1].fix.startswith("journal.encryption: ")
     sealed = looked(configured.capture, case(journal={"encryption": "0f" * 32}))

@@ -19,7 +19,8 @@ from gateway.forecast.habits import Habits
 from gateway.forecast.live import Known
 from gateway.metering.meters.forecast import ForecastMeter
 from gateway.pacing.pacer import Pacer
-from gateway.planning.plan import Defaults, Planner
+from gateway.planning.plan import Defaults
+from gateway.planning.planner import Planner
 from gateway.policy.keys import OPEN, Caller
 from gateway.policy.models import Catalogue, Model
 from gateway.stores.ledger import Ask, Entry, Settlement, Waiting, WindowSpec
@@ -28,7 +29,6 @@ from gateway.upstream.account import Account
 from gateway.upstream.provider import Target
 from pricing.price import Price
 from pricing.usage import Usage
-from router_service.engine import Engine
 from techniques.core.capabilities import Capabilities
 from techniques.core.json import Json
 from tests.gateway.pacing.provider import Provider
@@ -84,7 +84,7 @@ class World:
         target = Target("fast", "acme", "real-fast", Capabilities(context=self.context))
         channel = Straight(Provider(), target)
         model = Model(channel, self.price, account=self.account)  # type: ignore[arg-type]
-        planner = Planner(Catalogue([model]), {}, Defaults(), Engine())
+        planner = Planner(Catalogue([model]), {}, Defaults())
         self.registry = CollectorRegistry()
         meter = ForecastMeter(self.registry)
         self.habits, self.calibration = Habits(), Calibration(meter, lambda: self.now / 1000)

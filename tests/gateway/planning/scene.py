@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from gateway.planning.plan import Defaults, Plan, Planner
+from gateway.planning.plan import Defaults, Plan
+from gateway.planning.planner import Planner
 from gateway.policy.keys import OPEN, Caller
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import NOTHING, Wishes
@@ -14,7 +16,6 @@ from gateway.upstream.provider import Provider, Target
 from gateway.upstream.simulated.transport import SimulatedTransport
 from gateway.wire.dialect import Call
 from pricing.price import Price
-from router_service.contract import RouteDecision, RouteQuery
 from techniques import catalog
 from techniques.core.json import Json
 from techniques.core.registry import load
@@ -23,17 +24,6 @@ from techniques.core.request import Relay, Request
 PRICE = Price(1, 1)
 CARDS = load(catalog)
 RELAY = Relay("openai_chat", b"", {}, lambda: Request("m"))
-
-
-class Routing:
-    """A router that takes the last technique on offer, and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.queries: list[RouteQuery] = []
-
-    def decide(self, query: RouteQuery) -> RouteDecision:
-        self.queries.append(query)
-        return RouteDecision(arm=query.offers[-1].arm, why="the last one")
 
 
 def model(
@@ -61,8 +51,8 @@ MODELS = (
 )
 
 
-def planner(defaults: Defaults | None = None, router: Routing | None = None) -> Planner:
-    return Planner(Catalogue(MODELS), CARDS, defaults or Defaults(), router or Routing())
+def planner(defaults: Defaults | None = None, models: Sequence[Model] = MODELS) -> Planner:
+    return Planner(Catalogue(models), CARDS, defaults or Defaults())
 
 
 def call(name: str = "fast") -> Call:

@@ -6,16 +6,18 @@ from decimal import Decimal
 import pytest
 
 from gateway.metering.caps import Caps
-from gateway.planning.plan import Defaults, Plan, Planner
+from gateway.planning.plan import Defaults, Plan
+from gateway.planning.planner import Planner
 from gateway.policy.access import may_apply, may_use
 from gateway.policy.keys import OPEN, Caller
 from gateway.policy.models import Catalogue
 from gateway.policy.wishes import Wishes
 from pricing.price import Price
+from router_service.arms import arm_of
 from techniques.core.errors import Denied, RequestRejected, UnknownModel
 from techniques.core.events import Warned
 from techniques.core.json import Json
-from tests.gateway.planning.scene import CARDS, Routing, call, model, names, plan, planner
+from tests.gateway.planning.scene import CARDS, MODELS, call, model, names, plan, planner
 
 REFINE, VOTE = "self_refine", "self_consistency"
 LIMITED = Caller(
@@ -179,38 +181,66 @@ def test_a_technique_may_hand_on_to_what_its_caller_may_use_with_the_operators_o
     assert plan(technique="acm").techniques.keys() == {card.name for card in CARDS.values()}
 
 
-def test_auto_asks_the_router_among_what_is_allowed_the_default_first() -> None:
-    router = Routing()
-    chosen = planner(Defaults(technique=REFINE), router).plan(
-        call("auto/fast"), Caller("k", techniques=frozenset({VOTE, REFINE})), Wishes()
+def test_without_a_choice_auto_is_the_default_technique_and_says_that_one_is_to_choose() -> None:
+    for default, expected in ((REFINE, REFINE), ("auto", "none"), ("none", "none")):
+        made = plan("auto/fast", defaults=Defaults(technique=default))
+
+        assert (made.technique, made.auto, made.why) == (expected, True, "auto")
+    assert not plan("fast", defaults=Defaults(technique=REFINE)).auto
+    assert plan("fast", technique="auto").auto
+    assert not plan("auto/fast", technique=VOTE).auto
+
+
+def arm(name: str, wished: str = "auto", caller: Caller = OPEN, **wishes: Json) -> Plan:
+    asked = replace(Wishes(), technique=wished, **wishes)
+    return planner(Defaults(options={VOTE: {"num_samples": 9}}), STRONGER).plan(
+        call(), caller, asked, arm_of(name)
     )
 
-    (query,) = router.queries
-    assert query.model == "fast"
-    offered = [offer.arm for offer in query.offers]
-    assert offered[:2] == [REFINE, "none"]
-    assert set(offered) == {"none", VOTE, REFINE}
-    assert chosen.technique == offered[-1]
-    assert chosen.why == "auto, the last one"
+
+STRONGER = tuple(replace(one, stronger="smart") if one.name == "fast" else one for one in MODELS)
 
 
-def test_where_the_default_is_auto_none_is_offered_first() -> None:
-    router = Routing()
-    planner(Defaults(technique="auto"), router).plan(call(), OPEN, Wishes())
+def test_a_size_is_the_option_that_says_how_much_and_the_requests_own_wins() -> None:
+    for name, option, expected in (
+        ("self_consistency", "num_samples", 9),
+        ("self_consistency/3", "num_samples", 3),
+        ("harq_ir/2", "max_rounds", 2),
+        ("chain_of_verification/4", "num_verification_questions", 4),
+    ):
+        options = arm(name).options
+        assert options is not None
+        assert getattr(options, option) == expected
+    options = arm("self_consistency/3", params={"num_samples": 7}).options
+    assert options is not None
+    assert options.model_dump()["num_samples"] == 7
 
-    ready = [name for name, card in CARDS.items() if name == card.name != "acm_learned"]
-    assert [offer.arm for offer in router.queries[0].offers] == ["none", *ready]
+
+def test_a_size_of_a_technique_that_has_none_is_refused() -> None:
+    with pytest.raises(RequestRejected, match="re2 has no size"):
+        arm("re2/3")
 
 
-def test_a_technique_without_an_option_that_it_needs_is_not_offered() -> None:
-    weights = CARDS["acm_learned"].options.model_fields["weights"].examples
-    router = Routing()
-    configured = Defaults(technique="auto", options={"acm_learned": {"weights": weights}})
-    for defaults in (Defaults(technique="auto"), configured):
-        planner(defaults, router).plan(call(), OPEN, Wishes())
+def test_another_channel_answers_and_the_model_asked_for_stands_in_for_it() -> None:
+    assert names(arm("none/-/cheap").models) == ["cheap", "fast", "smart"]
+    assert names(arm("self_consistency/3/cheap").pool) == ["cheap"]
+    with pytest.raises(Denied, match="smart"):
+        arm("none/-/smart", caller=LIMITED)
 
-    offered = [{offer.arm for offer in query.offers} for query in router.queries]
-    assert ["acm_learned" in names for names in offered] == [False, True]
+
+def test_a_plain_call_with_an_effort_is_one_that_thinks_harder() -> None:
+    made = arm("none/-/-/high")
+    assert (made.technique, made.effort) == ("effort_up", "")
+    assert made.options is not None
+    assert made.options.model_dump() == {"effort": "high"}
+    assert arm("self_consistency/3/-/low").effort == "low"
+
+
+def test_a_cascade_climbs_to_the_stronger_model_unless_the_request_names_others() -> None:
+    assert names(arm("cascade").pool) == ["fast", "smart"]
+    assert names(arm("cascade", channels=("cheap",)).pool) == ["fast", "cheap"]
+    with pytest.raises(Denied):
+        arm("cascade", caller=Caller("k", models=frozenset({"fast"})))
 
 
 def test_fallbacks_that_are_asked_for_replace_the_configurations() -> None:
@@ -340,7 +370,7 @@ def test_a_guess_is_no_price_for_a_budget_unless_the_operator_says_so(
 ) -> None:
     def asked(price: Price) -> Plan:
         catalogue = Catalogue([model("guessed", price=price)])
-        planner = Planner(catalogue, CARDS, Defaults(), Routing())
+        planner = Planner(catalogue, CARDS, Defaults())
         return planner.plan(call("guessed"), caller, replace(Wishes(), max_cost_usd=most))
 
     with pytest.raises(RequestRejected, match="is only guessed") as caught:

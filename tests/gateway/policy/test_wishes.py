@@ -31,12 +31,14 @@ GOOD: dict[str, tuple[str, Json, Json]] = {
     "on-limit": ("reject", "reject", "reject"),
     "max-wait-ms": ("0", 0, 0),
     "priority": ("3", 3, 3),
+    "lambda": ("0.5", 0.5, 0.5),
+    "category": ("tax law", "tax law", "tax law"),
+    "explore": ("0", False, False),
     "pin": ('["x, y", "z"]', ["x, y", "z"], ("x, y", "z")),
 }
 """For each wish in effect: a header's value, a body's value and what both mean."""
 
 IGNORED: dict[str, tuple[str, Json]] = {
-    "lambda": ("0.5", 0.5),
     "reuse": ("off", "on"),
     "reuse-ttl": ("1h", "1h"),
     "reuse-namespace": ("n", "n"),
@@ -60,7 +62,9 @@ BAD: dict[str, list[Json]] = {
     "expose": ["", "everything", None, ["trace"]],
     "usage-mode": ["", "sum", True, None],
     "n-policy": ["", "passthrough", 2, None],
-    "lambda": ["-1", "x", None],
+    "lambda": ["-1", "x", None, "inf"],
+    "category": ["", "x" * 65, "a\nb", 1, None],
+    "explore": ["2", "", None],
     "on-limit": ["wait", 1],
     "max-wait-ms": ["-1", "x"],
     "priority": ["10", "-1", "x"],
@@ -73,6 +77,10 @@ BAD: dict[str, list[Json]] = {
 
 def field(name: str) -> str:
     return name.replace("-", "_")
+
+
+def own(name: str) -> str:
+    return "lambda_" if name == "lambda" else field(name)
 
 
 def test_every_wish_of_the_table_is_tried_here() -> None:
@@ -89,8 +97,8 @@ def test_who_wishes_nothing_gets_the_one_empty_wish() -> None:
 def test_a_header_and_the_body_mean_the_same(name: str) -> None:
     header, body, meant = GOOD[name]
 
-    assert read({PREFIX + name: header}, {}) == Wishes(**{field(name): meant})
-    assert read({}, {field(name): body}) == Wishes(**{field(name): meant})
+    assert read({PREFIX + name: header}, {}) == Wishes(**{own(name): meant})
+    assert read({}, {field(name): body}) == Wishes(**{own(name): meant})
 
 
 def test_a_session_may_be_named_as_other_gateways_name_it() -> None:
@@ -99,7 +107,7 @@ def test_a_session_may_be_named_as_other_gateways_name_it() -> None:
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_header_wins_over_the_body(name: str) -> None:
-    other = {"params": {}, "channels": ["z"], "fallbacks": ["z"], "strict": False}
+    other = {"params": {}, "channels": ["z"], "fallbacks": ["z"], "strict": False, "explore": True}
     words = {
         "on-error": "fallback_baseline",
         "expose": "final",
@@ -110,7 +118,7 @@ def test_a_header_wins_over_the_body(name: str) -> None:
 
     wishes = read({PREFIX + name: GOOD[name][0]}, {field(name): beneath})
 
-    assert getattr(wishes, field(name)) == GOOD[name][2]
+    assert getattr(wishes, own(name)) == GOOD[name][2]
 
 
 @pytest.mark.parametrize(

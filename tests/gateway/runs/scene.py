@@ -18,7 +18,8 @@ from gateway.context.rules import Rules
 from gateway.context.slimmer import Slimmer
 from gateway.metering.ledger import Fact, Ledger
 from gateway.pipeline import Asked, Pipeline
-from gateway.planning.plan import Defaults, Planner
+from gateway.planning.plan import Defaults
+from gateway.planning.planner import Planner
 from gateway.planning.slims import Slims
 from gateway.policy.keys import OPEN
 from gateway.policy.models import Catalogue, Model
@@ -39,7 +40,6 @@ from gateway.stores.journal.records import RunName, RunRecord, Stored
 from gateway.surfaces.kept import wanted
 from gateway.upstream.provider import Target
 from pricing.price import Price
-from router_service.engine import Engine
 from techniques import catalog
 from techniques.core.capabilities import Capabilities, Prefill
 from techniques.core.channel import Channel
@@ -203,7 +203,7 @@ class Replica:
             for name in able
         ]
         catalogue = Catalogue(models)
-        planner = Planner(catalogue, CARDS, Defaults(judge="n"), Engine())
+        planner = Planner(catalogue, CARDS, Defaults(judge="n"))
         slims = Slims(self.slimmer, catalogue)
         return Pipeline(planner, RetryPolicy(0), Random(1), slims=slims)
 

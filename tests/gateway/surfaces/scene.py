@@ -14,7 +14,8 @@ from gateway.app import CHAT, MESSAGES
 from gateway.channels.retrying import RetryPolicy
 from gateway.metering.ledger import CallFinished, Fact, RequestBegun, RequestFinished
 from gateway.pipeline import Pipeline
-from gateway.planning.plan import Defaults, Planner
+from gateway.planning.plan import Defaults
+from gateway.planning.planner import Planner
 from gateway.policy.keys import KeyRing, OpenDoor
 from gateway.policy.models import Catalogue, Model
 from gateway.surfaces.completion import CompletionEndpoint, Front
@@ -23,7 +24,6 @@ from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.redact import Mask
 from pricing.price import Price
-from router_service.engine import Engine
 from techniques import catalog
 from techniques.core.json import Json
 from techniques.core.registry import load
@@ -123,7 +123,7 @@ class Stage:
             )
             for name in names
         ]
-        planner = Planner(Catalogue(models), load(catalog), Defaults(), Engine())
+        planner = Planner(Catalogue(models), load(catalog), Defaults())
         pipeline = Pipeline(planner, RetryPolicy(retries, backoff_s=0.0), Random(1))
         self.front = Front(
             door or OpenDoor(), pipeline, (self.facts.append,), max_body, keepalive_s

@@ -15,14 +15,14 @@ from gateway.app import MESSAGES
 from gateway.channels.retrying import RetryPolicy
 from gateway.metering.ledger import CallFinished, Fact, RequestBegun, RequestFinished
 from gateway.pipeline import Pipeline
-from gateway.planning.plan import Defaults, Planner
+from gateway.planning.plan import Defaults
+from gateway.planning.planner import Planner
 from gateway.policy.keys import OpenDoor
 from gateway.policy.models import Catalogue, Model
 from gateway.surfaces.completion import Front
 from gateway.surfaces.count_tokens import CountTokensEndpoint
 from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.provider import Target
-from router_service.engine import Engine
 from techniques.core.json import Json
 from tests.gateway.surfaces.scene import DIALECTS, Played, Upstream
 
@@ -46,7 +46,7 @@ async def counted(
     told: list[Fact] = [] if facts is None else facts
     target = Target("claude-*", "an", "claude-*")
     channel = HttpChannel(upstream, DIALECTS["anthropic"], target, Patience(1, 1))
-    planner = Planner(Catalogue([Model(channel)]), {}, Defaults(), Engine())
+    planner = Planner(Catalogue([Model(channel)]), {}, Defaults())
     front = Front(OpenDoor(), Pipeline(planner, RetryPolicy()), (told.append,), 10_000, 15)
     raw = body if isinstance(body, bytes) else orjson.dumps(body)
 

@@ -12,6 +12,7 @@ from techniques.core.errors import (
     Denied,
     FailureKind,
     GatewayError,
+    NotLearnt,
     RequestRejected,
     Said,
     StreamBroken,
@@ -42,6 +43,7 @@ def upstream(kind: FailureKind, status: int | None = None, **more: Any) -> Upstr
         (RequestRejected("m", param="p"), 400, "invalid_request_error", "invalid_request"),
         (CapReached("m"), 402, "billing_error", "cap_reached"),
         (UnknownModel("m"), 404, "invalid_request_error", "model_not_found"),
+        (NotLearnt("m"), 409, "invalid_request_error", "no_exact_profile"),
         (TooLarge("m"), 413, "invalid_request_error", "request_too_large"),
         (Unauthenticated("m"), 401, "authentication_error", "invalid_api_key"),
         (Denied("m"), 403, "permission_error", "permission_denied"),
@@ -62,7 +64,7 @@ def test_our_own_failures_have_a_status_and_a_code(
 ) -> None:
     expected = {"message": "m", "type": kind, "param": error.param, "code": code}
 
-    headers = {"x-should-retry": "false"} if status in {402, 408} else {}
+    headers = {"x-should-retry": "false"} if status in {402, 408, 409} else {}
     assert told(error) == (status, expected, headers)
 
 

@@ -1,0 +1,1 @@
+"""What a router is asked, and what becomes of its choice."""
