@@ -19,6 +19,7 @@ from gateway.metering.spool import Spool
 from gateway.surfaces.gate import Gate
 from techniques.core.json import JsonObject
 
+_CONFLICT: Final = 409
 _CODES: Final = {
     400: "invalid_request",
     401: "invalid_api_key",
@@ -114,7 +115,10 @@ def is_bearer(request: Request, token: str) -> bool:
 def refused(message: str, status: int, param: str | None = None) -> Response:
     """Return an error as every path that is not a model's answers with it."""
     told = {"type": "invalid_request_error", "param": param, "code": _CODES[status]}
-    return json_answer({"error": {"message": message, **told}}, status)
+    answer = json_answer({"error": {"message": message, **told}}, status)
+    if status == _CONFLICT:  # which SDKs would try again, in vain
+        answer.headers["x-should-retry"] = "false"
+    return answer
 
 
 def json_answer(body: JsonObject, status: int = 200) -> Response:

@@ -221,6 +221,7 @@ async def test_a_question_can_be_taken_back_and_ends_once() -> None:
 
     assert (strange.status, gone.json["state"]) == (404, "withdrawn")
     assert (late.status, late.json["error"]["message"]) == (409, "It is withdrawn already.")
+    assert late.headers["x-should-retry"] == "false"
 
 
 async def test_a_question_is_nobody_elses_business() -> None:
