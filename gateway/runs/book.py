@@ -11,7 +11,7 @@ from typing import Final
 import anyio
 import structlog
 
-from gateway.metering.ledger import Ledger, RunResumed, StepReplayed
+from gateway.metering.ledger import Ledger, RunResumed
 from gateway.runs.cast import Cast
 from gateway.runs.ending import Here
 from gateway.runs.events import unpacked
@@ -226,19 +226,11 @@ class RunBook:
         run = stored.record.name.run
         match stored.standing.state:
             case "completed":
-                return Begun(run, self._replayed(stored, ledger), over=True)
+                return Begun(run, _repeated(stored), over=True)
             case "cancelled":
                 raise _cancelled(run)
             case _:
                 return Begun(run, self._elsewhere(stored.record.name, wanted, carry, ledger))
-
-    def _replayed(self, stored: Stored, ledger: Ledger) -> EventStream:
-        answer = stored.standing.answer
-        for step in stored.steps:
-            if step.state == "completed":
-                ledger.record(StepReplayed(step.model, step.cost or 0))
-                answer = answer or step.events  # a plain call has one step, and no other answer
-        return Told(unpacked(answer or "[]"))
 
     def _listening(self, here: Here, carry: Carry | None = None) -> EventStream:
         """Return the answer of a run that is carried out here, or with *carry* will be."""
@@ -286,6 +278,15 @@ class RunBook:
                     return
                 await anyio.sleep(min(_POLL_S, max(stored.lease_ms / 1000, 0.01)))
         raise RunBusy(f"The run {name.run} is at work on another replica.")
+
+
+def _repeated(stored: Stored) -> EventStream:
+    """Return the answer of a run that is over; of what it saves nobody keeps count."""
+    answer = stored.standing.answer
+    if not answer:  # a plain call has one step, and no other answer
+        done = (step.events for step in stored.steps if step.state == "completed")
+        answer = next(filter(None, done), None)
+    return Told(unpacked(answer or "[]"))
 
 
 def _must_be_same(record: RunRecord, wanted: Wanted) -> None:

@@ -30,11 +30,13 @@ class RunsMeter:
         )
         self._replayed = counter(
             "steps_replayed",
-            "Sub-calls that were answered from the journal of their run.",
+            "Sub-calls of runs that went on which were answered from the journal.",
             ("model",),
         )
         self._saved = counter(
-            "run_dollars_saved", "Dollars that were not paid a second time.", ("model",)
+            "run_dollars_saved",
+            "Dollars that runs which went on did not pay a second time.",
+            ("model",),
         )
         self._ambiguous = counter(
             "steps_ambiguous",

@@ -48,8 +48,22 @@ async def test_a_run_that_is_over_is_answered_from_the_journal() -> None:
         again = await replica.ask()
         assert again == first
         assert len(world.asked) == asked
-        replayed = [fact for fact in world.facts if isinstance(fact, StepReplayed)]
-        assert len(replayed) == asked
+
+
+@pytest.mark.parametrize("technique", ["best_of_n", "self_consistency"])
+async def test_what_a_metric_says_was_saved_is_what_the_runs_say(technique: str) -> None:
+    world = World(limited({"c2"}))
+    async with world.replica() as first, world.replica() as second:
+        with pytest.raises(RunSuspended):
+            await first.ask(technique)
+        for _ in range(3):  # it goes on, and is then repeated
+            await second.ask(technique)
+        standing = (await world.stored()).standing
+
+    replayed = [fact for fact in world.facts if isinstance(fact, StepReplayed)]
+    assert len(replayed) == standing.replayed
+    assert sum(fact.saved for fact in replayed) == standing.saved
+    assert standing.saved > 0
 
 
 async def test_a_run_that_is_over_takes_no_time_and_answers_elsewhere_too() -> None:
