@@ -12,6 +12,8 @@ from typing import Annotated, Final, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from techniques.core.json import Json
+
 Match: TypeAlias = Literal["exact", "partial", "fallback", "default"]
 """How well what the router has learnt fits the models that are there now."""
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -101,12 +103,14 @@ class RouteDecision(_Value):
 
     ``propensity`` is how likely just this choice was. ``scores`` are points by arm, above those of
     the plain call, less what they cost. ``similarity`` is that of the nearest thing learnt.
-    ``estimate`` is True where ``match`` is not exact.
+    ``estimate`` is True where ``match`` is not exact. ``params`` are options of the technique that
+    the arm is to be given.
     """
 
     arm: str
     why: str
     router: str = "fixed"
+    params: Mapping[str, Json] = {}
     propensity: Share = 1.0
     explored: bool = False
     scores: Mapping[str, float] = {}

@@ -41,6 +41,7 @@ def made(
         arm=arm,
         why=_why(scores.why, arm, score, explored=explored),
         router=router,
+        params=scores.params.get(arm, {}),
         propensity=propensity,
         explored=explored,
         scores={name: round(each.utility, _SHORT) for name, each in scores.arms.items()},

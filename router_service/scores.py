@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from router_service.contract import Match, Observation, RouteQuery
+from techniques.core.json import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,10 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The score of every arm on offer that is not masked, by name; see ``RouteDecision``."""
+    """The score of every arm on offer that is not masked, by name; see ``RouteDecision``.
+
+    ``params`` are options that an arm is to be given beside its own.
+    """
 
     arms: Mapping[str, Score]
     why: str
@@ -41,6 +45,7 @@ class Scores:
     masked: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     estimate: bool = False
+    params: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
 
 
 class Scorer(Protocol):

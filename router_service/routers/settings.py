@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field
 
+from router_service.routers.table_settings import AcmTableSettings
 from router_service.section import Section
+from techniques.parts.linear import Artifact
 
 
 class SemknnSettings(Section):
@@ -19,7 +23,19 @@ class SemknnSettings(Section):
     rows: int = Field(50_000, ge=1, le=1_000_000)
 
 
+class AcmLinearSettings(Section):
+    """What training left; until there is such, the first arm on offer is taken.
+
+    ``file`` is where it is kept: whoever makes the router reads it, and gives it as ``weights``.
+    """
+
+    file: Path | None = None
+    weights: Artifact | None = None
+
+
 class RoutersSettings(Section):
     """Those of every router; one reads its own and no other's."""
 
     semknn: SemknnSettings = SemknnSettings()
+    acm_table: AcmTableSettings = AcmTableSettings()
+    acm_linear: AcmLinearSettings = AcmLinearSettings()
