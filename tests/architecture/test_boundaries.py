@@ -15,6 +15,7 @@ _LAST_RESORTS = {
     "gateway/pacing/keeper.py": 1,  # services of the process go on
     "gateway/pacing/recovery.py": 1,
     "gateway/attention/asking.py": 1,
+    "gateway/learning/sampler.py": 1,  # a bug in one study does not end the others
     "gateway/reloading.py": 1,
     "gateway/serving.py": 1,  # a reload that fails costs no worker
     "gateway/doctor/examining.py": 1,  # a check that fails keeps no other from being told

@@ -1,0 +1,141 @@
+"""Studies some of the traffic beside it: never in its way, and within a budget of its own.
+
+What a request asked and was answered is in memory alone, until it was studied or let go.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import anyio
+import numpy as np
+import structlog
+
+from gateway.channels.overheard import Heard
+from gateway.clock import loop_time
+from gateway.learning.counts import Kind, Result
+from gateway.learning.estimates import Usual, expected_usd
+from gateway.learning.learnt import Answered, Learner
+from gateway.learning.running import DIALECT, Laboratory
+from gateway.learning.traces import usd
+from gateway.metering.ledger import Fact, RequestFinished
+from router_service.learning.purse import Purse
+from router_service.learning.settings import SamplingSettings
+from techniques.core.errors import RequestRejected
+from techniques.core.groups import task_group
+
+_log = structlog.get_logger()
+
+
+class Counts(Protocol):
+    """What is told of each study."""
+
+    def studied(self, kind: Kind, result: Result, usd: float = 0.0) -> None:
+        """Count it, and what it cost."""
+        ...
+
+
+class Sampler:
+    """Chooses what is studied, and studies it. It belongs to one process.
+
+    *dice* are drawn evenly from 0 to below 1. As a meter it learns what the traffic costs, of
+    which it may spend a share.
+    """
+
+    def __init__(
+        self,
+        settings: SamplingSettings,
+        laboratory: Laboratory,
+        learner: Learner,
+        *,
+        dice: np.random.Generator,
+        counts: Counts,
+    ) -> None:
+        self._settings = settings
+        self._laboratory = laboratory
+        self._learner = learner
+        self._dice = dice
+        self._counts = counts
+        self._usual = Usual()
+        self.purse = Purse(settings.share)
+        self._send, self._take = anyio.create_memory_object_stream[tuple[Kind, Answered]](
+            settings.queue
+        )
+
+    def __call__(self, fact: Fact) -> None:
+        """Earn a share of what a request of the traffic has cost."""
+        if isinstance(fact, RequestFinished) and fact.dialect != DIALECT:
+            self.purse.earn(usd(fact.rows), loop_time())
+
+    def listens(self) -> Heard | None:
+        """Return where to write down what a technique answers, if that is to be judged."""
+        return Heard() if self._dice.random() < self._settings.judge_rate else None
+
+    def offer(self, answered: Answered) -> None:
+        """Have *answered* studied, if it is its turn; nobody waits for that.
+
+        A technique's answer is judged if it was listened to. A plain one need not be.
+        """
+        plainly = answered.observation.arm == "none"
+        judged = self.listens() is not None if plainly else answered.heard is not None
+        if judged and answered.judge is not None:
+            self._put("judge_sample", answered)
+        if self._dice.random() < self._settings.trace_rate:
+            self._put("full_trace", answered)
+
+    async def serve(self) -> None:
+        """Study what is offered until cancelled; what then waits is let go."""
+        async with self._send, self._take, task_group() as group:
+            for _ in range(self._settings.parallel):
+                group.start_soon(self._work)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait to be studied."""
+        return self._send.statistics().current_buffer_used
+
+    def close(self) -> None:
+        """Let go what waits, where nothing was ever served."""
+        self._send.close()
+        self._take.close()
+
+    def _put(self, kind: Kind, answered: Answered) -> None:
+        try:
+            self._send.send_nowait((kind, answered))
+        except anyio.WouldBlock:
+            self._counts.studied(kind, "queue_full")
+
+    async def _work(self) -> None:
+        async with self._take.clone() as offered:
+            async for kind, answered in offered:
+                try:
+                    await self._study(kind, answered)
+                except Exception:  # noqa: BLE001 - a bug must not end the learning of all others
+                    _log.exception("learning.bug", kind=kind)
+                    self._counts.studied(kind, "failed")
+
+    async def _study(self, kind: Kind, answered: Answered) -> None:
+        try:
+            request = answered.call.relay.decode()
+        except RequestRejected:
+            self._counts.studied(kind, "nothing")
+            return
+        task = self._learner.assignment(kind, answered)
+        guess = expected_usd(task.study, request)
+        usual = self._usual.expected(kind, guess)
+        if usual > self.purse.allowance(loop_time()).left_usd:
+            self._counts.studied(kind, "no_budget")
+            return
+        self.purse.hold(kind, usual, loop_time())
+        spent = 0.0
+        try:
+            studied = await self._laboratory.carry_out(task.study)
+            spent = studied.usd
+        finally:
+            self.purse.settle(kind, spent, loop_time())
+        self._usual.learn(kind, guess, spent)
+        if studied.failure is not None:
+            self._counts.studied(kind, "failed", spent)
+            return
+        learnt = await task.learn(studied)
+        self._counts.studied(kind, "learnt" if learnt else "nothing", spent)

@@ -1,0 +1,57 @@
+"""Tries other arms now and then, within what that may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from router_service.contract import Observation, RouteQuery
+from router_service.learning.exploration import Drawn, Terms, explored
+from router_service.learning.purse import Purse
+from router_service.learning.settings import ExplorationSettings
+from router_service.scores import Scores
+
+_MARGIN = 2.0  # an arm may well cost twice what is expected of it
+
+
+class Explorer:
+    """Takes another arm than the best one now and then; it belongs to one process.
+
+    *clock* tells seconds, *dice* are drawn evenly from 0 to below 1. It is told what came of the
+    requests of its own process by ``observe``, and of no others: see ``Purse``.
+    """
+
+    def __init__(
+        self,
+        settings: ExplorationSettings,
+        clock: Callable[[], float],
+        dice: Callable[[], float],
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._dice = dice
+        self.purse = Purse(settings.share)
+
+    def __call__(self, scores: Scores, greedy: str, query: RouteQuery) -> Drawn:
+        """Return what to do where *greedy* is best; what it may cost is held at once."""
+        now = self._clock()
+        allowance = self.purse.allowance(now)
+        drawn = explored(scores, greedy, query, Terms(allowance, self._settings, self._dice()))
+        if drawn.explored:
+            held = min(_MARGIN * drawn.extra_usd, allowance.left_usd)
+            what = _what(query.model, drawn.arm)
+            self.purse.hold(what, held, now, expected_usd=drawn.expected_usd)
+        return drawn
+
+    def observe(self, rows: Iterable[Observation]) -> None:
+        """Count what requests of this process have cost, and what of that was to learn."""
+        now = self._clock()
+        for row in rows:
+            if row.counterfactual:
+                continue
+            self.purse.earn(row.cost_usd or 0.0, now)
+            if row.explored and row.cost_usd is not None:
+                self.purse.settle(_what(row.model, row.arm), row.cost_usd, now)
+
+
+def _what(model: str, arm: str) -> str:
+    return f"{model} {arm}"
