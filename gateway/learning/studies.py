@@ -172,20 +172,30 @@ async def _scores(
 ) -> dict[int, float | None]:
     """Return the scores of *candidates* that do not decline, by place.
 
-    A *fresh* one is drawn anew: a judge that always says the same would say it again.
+    A judge that says nothing usable is asked once more. A *fresh* score is drawn anew: a judge that
+    always says the same would say it again.
     """
-    shown = [one for one in candidates if not one.refusal]
-    asides = [attempt.aside(judge, f"{unit}{one.place}") for one in shown]
-    requests = [verdict_request(at, one.reply) for at, one in zip(asides, shown, strict=True)]
+    scores: dict[int, float | None] = {}
+    missing = [one for one in candidates if not one.refusal]
+    for tried in (unit, f"{unit}r"):
+        calls = [_verdict(attempt, judge, one, tried, fresh=fresh) for one in missing]
+        outcomes = await attempt.ask(calls)
+        scores |= {
+            one.place: read_score(told.text) if isinstance(told, Reply) else None
+            for one, told in zip(missing, outcomes, strict=True)
+        }
+        missing = [one for one in missing if scores[one.place] is None]
+    return scores
+
+
+def _verdict(
+    attempt: Attempt, judge: Member, candidate: Candidate, unit: str, *, fresh: bool
+) -> Asking:
+    aside = attempt.aside(judge, f"{unit}{candidate.place}")
+    request = verdict_request(aside, candidate.reply)
     if fresh and judge.capabilities.temperature:
-        requests = [
-            replace(one, sampling=replace(one.sampling, temperature=_FRESH)) for one in requests
-        ]
-    outcomes = await attempt.ask([Asking(judge, one) for one in requests])
-    return {
-        one.place: read_score(told.text) if isinstance(told, Reply) else None
-        for one, told in zip(shown, outcomes, strict=True)
-    }
+        request = replace(request, sampling=replace(request.sampling, temperature=_FRESH))
+    return Asking(judge, request)
 
 
 async def _checks(attempt: Attempt, own: Sequence[Candidate]) -> dict[int, float | None]:

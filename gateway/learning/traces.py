@@ -28,16 +28,21 @@ def trace_of(
 ) -> Trace | None:
     """Return the trace, None where it tells nothing: the plain call failed, or hardly any came.
 
+    An answer whose worth nobody told is left out, as if it had been lost.
+
     *grades* are what answers are worth by place, where something better than a judge told that.
     """
     values: Mapping[int, float | None] = grades or found.values
     own = {one.place: one for one in found.candidates if one.place < STRONGER}
-    if found.expected is None or 0 not in own or len(own) < 2:
+    if found.expected is None:
         return None
     spent = took(rows)
 
     sample = partial(_sample, found, values, spent)
-    samples = [one for place in sorted(own) if (one := sample(place)) is not None]
+    drawn = [one for place in sorted(own) if (one := sample(place)) is not None]
+    samples = [one for one in drawn if one.value is not None]
+    if not samples or samples[0].candidate.place or len(samples) < 2:
+        return None
     told = any(one.sure is not None for one in samples)
     judged = [one.judged for one in samples if one.judged != FREE]
     return Trace(

@@ -48,7 +48,8 @@ async def gateway(**sections: Any) -> AsyncGenerator[Parts, None]:
 
 
 def asked(text: str = QUESTION, model: str = "sim-small") -> Call:
-    return CHAT.decode({"model": model, "messages": [{"role": "user", "content": text}]}, b"")
+    turns = [{"role": "user", "content": text}]
+    return CHAT.decode({"model": model, "messages": turns, "seed": 3}, b"")
 
 
 @dataclass

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import anyio
 import numpy as np
 import pytest
+from structlog.testing import capture_logs
 
 from gateway.channels.overheard import Heard
 from gateway.learning.learnt import Learner
@@ -106,7 +107,7 @@ async def test_a_full_trace_tells_of_all_arms_that_were_on_offer() -> None:
     assert all(row.counterfactual and row.request_id == "r1" for row in rows.values())
     assert all(row.features.kind == "number" for row in rows.values())
     assert rows["none/-/sim-large"].cost == pytest.approx(10, rel=0.5)
-    assert (rows["self_consistency/5"].cost or 0) > 3
+    assert (rows["self_consistency/5"].cost or 0) > 2
 
 
 async def test_what_is_asked_to_learn_is_in_the_ledger_and_no_key_pays_for_it() -> None:
@@ -217,17 +218,19 @@ class Buggy(Laboratory):
 
 
 async def test_a_bug_in_one_study_does_not_end_the_others() -> None:
-    async with gateway() as parts, anyio.create_task_group() as group:
-        scene, counted = Scene(parts), Counted()
-        buggy = Buggy(parts.front.pipeline, (Facts(),))
-        dice = np.random.default_rng(1)
-        sampler = Sampler(TRACES, buggy, Learner(Kept(), dice, 5), dice=dice, counts=counted)
-        sampler.purse.earn(1.0, anyio.current_time())
-        group.start_soon(sampler.serve)
-        work = Working(scene, sampler, Kept(), counted)
-        sampler.offer(scene.answered())
-        sampler.offer(scene.answered())
-        await work.done(2)
-        group.cancel_scope.cancel()
+    with capture_logs() as logged:
+        async with gateway() as parts, anyio.create_task_group() as group:
+            scene, counted = Scene(parts), Counted()
+            buggy = Buggy(parts.front.pipeline, (Facts(),))
+            dice = np.random.default_rng(1)
+            sampler = Sampler(TRACES, buggy, Learner(Kept(), dice, 5), dice=dice, counts=counted)
+            sampler.purse.earn(1.0, anyio.current_time())
+            group.start_soon(sampler.serve)
+            work = Working(scene, sampler, Kept(), counted)
+            sampler.offer(scene.answered())
+            sampler.offer(scene.answered())
+            await work.done(2)
+            group.cancel_scope.cancel()
 
     assert counted.results == {("full_trace", "failed"): 1, ("full_trace", "learnt"): 1}
+    assert [entry["event"] for entry in logged if entry["log_level"] == "error"] == ["learning.bug"]
