@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.source import MODULES, ROOT, Function, name_of, tree_of
+from tests.architecture.source import MODULES, PACKAGES, ROOT, Function, name_of, tree_of
 
 _VAGUE = frozenset({"manager", "handler", "helper", "util", "utils", "processor", "info", "base"})
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -54,4 +54,4 @@ def test_names_are_read_word_by_word(name: str, words: set[str]) -> None:
 def test_the_packages_are_those_of_the_map() -> None:
     found = {path.parent.name for path in ROOT.glob("[!.]*/__init__.py")}
 
-    assert found == {"gateway", "router_service", "techniques", "pricing", "bench", "tests"}
+    assert found == {*PACKAGES, "bench", "tests"}

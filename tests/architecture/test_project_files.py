@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.source import ROOT
+from tests.architecture.source import PACKAGES, ROOT
 
 _KINDS = {".py", ".md", ".toml", ".yaml", ".yml", ".lock", ".json", ".c", ".h", ""}
 _SKIPPED = {"build", "results", "node_modules"}
@@ -99,7 +99,7 @@ def test_what_is_not_python_in_a_package_is_installed_with_it() -> None:
     packed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     found = {
         path
-        for package in ("gateway", "router_service", "techniques", "pricing")
+        for package in PACKAGES
         for path in (ROOT / package).rglob("*.*")
         if path.suffix not in {".py", ".pyc"}
     }

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import Connection, make_url
 
 from gateway.stores.database.engine import connecting
-from gateway.stores.database.migrate import HEAD, version_of
+from gateway.stores.database.migrate import HEAD, STEPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ async def look(url: str) -> Look | None:
 
 
 def _looked(connection: Connection) -> Look:
-    revision = version_of(connection)
+    revision = STEPS.version_of(connection)
     if connection.dialect.name == "sqlite":
         version = connection.scalar(text("SELECT sqlite_version()"))
         return Look(f"SQLite {version}", revision)

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from alembic import context
 
-context.configure(connection=context.config.attributes["connection"])
+given = context.config.attributes
+context.configure(connection=given["connection"], version_table=given["version"])
 context.run_migrations()

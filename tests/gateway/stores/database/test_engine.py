@@ -63,7 +63,7 @@ def _shape(connection: Connection) -> object:
 def _stepwise(connection: Connection) -> None:
     METADATA.drop_all(connection)
     connection.execute(text("DROP TABLE alembic_version"))
-    migrate.upgrade(connection)
+    migrate.STEPS.upgrade(connection)
 
 
 async def test_the_steps_lead_to_the_tables_that_the_code_knows_and_begins_with(
@@ -75,7 +75,7 @@ async def test_the_steps_lead_to_the_tables_that_the_code_knows_and_begins_with(
             await connection.run_sync(_stepwise)
         async with database.reading() as connection:
             assert await connection.run_sync(_differences) == []
-            assert await connection.run_sync(migrate.version_of) == migrate.HEAD
+            assert await connection.run_sync(migrate.STEPS.version_of) == migrate.HEAD
             assert await connection.run_sync(_shape) == begun
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import orjson
 import pytest
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection, text
 
-from gateway.stores.database import migrate
 from gateway.stores.database.engine import Database, opened
 from gateway.stores.database.ledger import LedgerTable
+from gateway.stores.database.migrate import STEPS
 from gateway.stores.database.rows import LedgerRow, packed, unpacked
 from gateway.stores.database.sought import Sought
 from gateway.stores.database.tables import METADATA
@@ -26,9 +22,7 @@ def _make_older(connection: Connection) -> None:
     """Turn an empty database into one as the step before the bills left it."""
     METADATA.drop_all(connection)
     connection.execute(text("DROP TABLE alembic_version"))
-    settings = Config(attributes={"connection": connection})
-    settings.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
-    command.upgrade(settings, "v0004")
+    STEPS.upgrade(connection, "v0004")
 
 
 async def _put(database: Database, *rows: LedgerRow) -> None:

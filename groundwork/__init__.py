@@ -1,0 +1,1 @@
+"""What the gateway and the router's own process both stand on: databases, and strict reading."""
