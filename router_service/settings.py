@@ -9,6 +9,7 @@ from pydantic import Field
 from router_service.embedding.settings import EmbeddingSettings
 from router_service.learning.settings import LearningSettings
 from router_service.routers.settings import RoutersSettings
+from router_service.store.settings import StoreSettings
 
 
 class RouterSettings(RoutersSettings):
@@ -18,3 +19,4 @@ class RouterSettings(RoutersSettings):
     lambda_: float = Field(1.0, alias="lambda", ge=0, allow_inf_nan=False)
     embedding: EmbeddingSettings = EmbeddingSettings()
     learning: LearningSettings = LearningSettings()
+    store: StoreSettings = StoreSettings()

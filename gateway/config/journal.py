@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
 
 from gateway.config.section import Section
 from gateway.config.values import Seconds
-
-_BYTES: Final = 32
-_HEX: Final = 64
+from groundwork.seal import key_of
 
 
 class JournalConfig(Section):
@@ -57,14 +54,4 @@ class JournalConfig(Section):
 
 def _keys(stated: SecretStr | tuple[SecretStr, ...] | None) -> tuple[bytes, ...]:
     several = (stated,) if isinstance(stated, SecretStr) else stated or ()
-    return tuple(_key(one.get_secret_value()) for one in several)
-
-
-def _key(text: str) -> bytes:
-    try:
-        key = bytes.fromhex(text) if len(text) == _HEX else b64decode(text, validate=True)
-    except ValueError:
-        key = b""
-    if len(key) != _BYTES:
-        raise ValueError("a key has 32 bytes, in hex or base64: openssl rand -hex 32 makes one")
-    return key
+    return tuple(key_of(one.get_secret_value()) for one in several)

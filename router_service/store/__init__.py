@@ -1,0 +1,1 @@
+"""Where what was observed is kept: in a database, beside the gateway's tables or alone."""

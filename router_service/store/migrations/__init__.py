@@ -1,0 +1,1 @@
+"""The steps by which a database comes to its present shape; each is applied once, in order."""
