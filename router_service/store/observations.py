@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, delete, func, select
+from anyio import to_thread
+from sqlalchemy import ColumnElement, RowMapping, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwork.database import Database
@@ -122,13 +123,16 @@ class ObservationTable:
             found = await connection.execute(statements.newer(after, limit + 1))
             rows = found.mappings().all()
         page = rows[:limit]
-        observed = [observation_of(row, self._seal) for row in page]
+        observed = await to_thread.run_sync(self._observed, page)  # it takes long for the loop
         sealed = sum(
             row["vector"] is not None and it.vector is None
             for row, it in zip(page, observed, strict=True)
         )
         here = Cursor(epoch, page[-1]["revision"] if page else after)
         return Page(observed, here, len(rows) > limit, anew, sealed)
+
+    def _observed(self, rows: Sequence[RowMapping]) -> list[Observation]:
+        return [observation_of(row, self._seal) for row in rows]
 
     async def all(self) -> AsyncGenerator[Observation, None]:
         """Yield what there is, the last written last; what changes meanwhile may come twice.
