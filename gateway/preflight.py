@@ -12,10 +12,10 @@ from gateway.config.calibration import measured
 from gateway.config.names import serves
 from gateway.config.pricing import unreadable
 from gateway.planning.options import complaint, configured_of
-from gateway.policy.nearby import is_loopback
 from gateway.policy.targets import target_of
 from gateway.pricelist import price_remarks
 from gateway.upstream.addresses import is_private
+from groundwork.nearby import is_loopback
 from techniques import catalog
 from techniques.core.json import Json
 from techniques.core.registry import Card, Cards, load

@@ -27,10 +27,10 @@ from gateway.app import App
 from gateway.config import Config, Secrets, hand_down, handed_down, secrets
 from gateway.loading import Unfit
 from gateway.pastes import pastes
-from gateway.protocol import Protocol
 from gateway.reloading import Reloader, reread
 from gateway.wiring import Parts, running
 from gateway.workers import RELOADS, UNFIT, Workers, end_with_parent, hung_up
+from groundwork.protocol import Protocol
 
 _BACKLOG: Final = 4096
 _CLOSE_S: Final = 2

@@ -21,8 +21,8 @@ from pydantic_settings import (
 from gateway.config.embedded import embedded
 from gateway.config.partial import Partial
 from gateway.config.schema import Config, unknown_names
-from gateway.config.strict import read_yaml
 from gateway.credentials import is_credential
+from groundwork.strict import read_yaml
 
 _PREFIX = "LOCKGATE_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")

@@ -1,23 +1,20 @@
-"""How long observations are kept, and whether their vectors are encrypted."""
+"""Whether the vectors of what was observed are encrypted."""
 
 from __future__ import annotations
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import SecretStr, field_validator
 
 from groundwork.seal import key_of
 from router_service.section import Section
 
-_DAY_S = 86_400.0
-
 
 class StoreSettings(Section):
-    """What was observed goes after ``retention_days``.
+    """How what was observed is kept.
 
     With ``encryption``, a key or several, vectors are kept so that only who has the key reads
     them: the first is the one to encrypt with, the others are older.
     """
 
-    retention_days: float = Field(90.0, gt=0, le=36_500)
     encryption: SecretStr | tuple[SecretStr, ...] | None = None
 
     @field_validator("encryption")
@@ -34,11 +31,6 @@ class StoreSettings(Section):
     def keys(self) -> tuple[bytes, ...]:
         """The keys of ``encryption``, none without it."""
         return _keys(self.encryption)
-
-    @property
-    def retention_s(self) -> float:
-        """How long observations are kept, in seconds."""
-        return self.retention_days * _DAY_S
 
 
 def _keys(stated: SecretStr | tuple[SecretStr, ...] | None) -> tuple[bytes, ...]:

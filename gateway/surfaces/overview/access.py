@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.policy.keys import Door
-from gateway.policy.nearby import is_near
 from gateway.surfaces.operations import is_bearer, json_answer, refused
+from groundwork.nearby import is_near
 from techniques.core.errors import GatewayError
 
 _NO_TOKEN: Final = "This gateway has keys: set LOCKGATE_ADMIN_TOKEN to see what it does."

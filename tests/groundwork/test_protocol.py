@@ -12,8 +12,8 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from gateway import protocol
-from gateway.protocol import Protocol
+from groundwork import protocol
+from groundwork.protocol import Protocol
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
