@@ -47,6 +47,7 @@ from gateway.pricelist import guesses, price_list
 from gateway.stores.database.engine import DatabaseUnusable
 from gateway.tabling import price_table
 from gateway.wiring import running
+from router_service import command
 from techniques import catalog
 from techniques.core import registry
 from techniques.core.errors import UnknownModel
@@ -70,6 +71,7 @@ main.command("forecast")(foretelling.forecast)
 main.command("bill")(billing.bill)
 main.command("doctor")(doctor)
 main.command("simulate")(simulating.simulate)
+main.command("router")(command.serve)
 main.add_typer(archiving.commands, name="runs")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import signal
 import socket
@@ -30,6 +29,7 @@ from gateway.pastes import pastes
 from gateway.reloading import Reloader, reread
 from gateway.wiring import Parts, running
 from gateway.workers import RELOADS, UNFIT, Workers, end_with_parent, hung_up
+from groundwork.logs import set_up_logging
 from groundwork.protocol import Protocol
 
 _BACKLOG: Final = 4096
@@ -114,32 +114,6 @@ async def tuned(
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         yield parts
-
-
-def set_up_logging() -> None:
-    """Log to stderr: JSON lines, or for a person at a terminal readable ones."""
-    person = sys.stderr.isatty()
-    renderer = structlog.dev.ConsoleRenderer() if person else structlog.processors.JSONRenderer()
-    shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso"),
-        structlog.processors.format_exc_info,
-    ]
-    structlog.configure(
-        processors=[*shared, renderer],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
-    libraries = logging.StreamHandler(sys.stderr)
-    libraries.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
-        )
-    )
-    logging.basicConfig(level=logging.WARNING, handlers=[libraries], force=True)
 
 
 def _serve_many(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from pydantic import Field, field_validator
 
 from gateway.config.section import Section
+from groundwork.addresses import driven
 
 NO_DATABASE: Final = "none"
-_DRIVERS: Final = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
-_URL: Final = re.compile(r"(\w+)(?:\+\w+)?(:.+)", re.DOTALL)
 
 
 class DatabaseConfig(Section):
@@ -30,11 +28,12 @@ class DatabaseConfig(Section):
     def _driven(cls, value: object) -> object:
         if not isinstance(value, str) or value == NO_DATABASE:
             return NO_DATABASE if value is None else value
-        match = _URL.fullmatch(value)
-        driver = _DRIVERS.get(match[1]) if match else None
-        if match is None or driver is None or value.endswith((":///", ":memory:", "sqlite://")):
-            raise ValueError("write sqlite:///PATH, postgresql://USER@HOST/NAME, or none")
-        return driver + match[2]
+        try:
+            return driven(value)
+        except ValueError as error:
+            raise ValueError(
+                "write sqlite:///PATH, postgresql://USER@HOST/NAME, or none"
+            ) from error
 
     @property
     def kept(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable
 from typing import Final
 
@@ -17,6 +16,7 @@ from starlette.responses import Response
 
 from gateway.metering.spool import Spool
 from gateway.surfaces.gate import Gate
+from groundwork.bearer import carries
 from techniques.core.json import JsonObject
 
 _CONFLICT: Final = 409
@@ -107,9 +107,7 @@ def summed() -> CollectorRegistry:
 
 def is_bearer(request: Request, token: str) -> bool:
     """Return whether *request* carries *token*, in constant time; nobody carries an empty one."""
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    same = hmac.compare_digest(given.strip().encode("latin-1"), token.encode())
-    return same and bool(token) and scheme.lower() == "bearer"
+    return carries(request.headers.get("authorization", ""), token)
 
 
 def refused(message: str, status: int, param: str | None = None) -> Response:

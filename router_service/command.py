@@ -1,0 +1,97 @@
+"""The command that serves the router: ``lockgate router``, ``python -m router_service``."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from router_service.process.config import ProcessSettings
+
+_BACKLOG: Final = 2048
+_KEEP_ALIVE_S: Final = 75
+_FILE = typer.Option("-c", "--config", help="The configuration file; none: the defaults.")
+
+
+def serve(config: Annotated[Path | None, _FILE] = None) -> None:
+    """Serve the router over HTTP until it is told to stop.
+
+    It decides for gateways whose configuration has its address as router.url.
+    """
+    from router_service.process.config import Unusable, load
+
+    try:
+        settings = load(config)
+    except Unusable as error:
+        _stop(str(error))
+    _prepare(settings)
+    host, port = settings.server.host, settings.server.port
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+            listening.listen(_BACKLOG)  # who comes before it serves has to wait, and is not refused
+        except OSError as error:
+            _stop(f"server: {error.strerror}: {host}:{port}")
+        _serve(settings, listening)
+
+
+def _prepare(settings: ProcessSettings) -> None:
+    """Bring the database up, or end with why it cannot be."""
+    import anyio
+
+    from groundwork.database import DatabaseUnusable, opened
+    from router_service.store.steps import STEPS
+
+    async def bring_up() -> None:
+        async with opened(settings.database.url, STEPS):
+            pass
+
+    try:
+        anyio.run(bring_up)
+    except DatabaseUnusable as error:
+        _stop(f"database.url: {error}")
+
+
+def _serve(settings: ProcessSettings, listening: socket.socket) -> None:
+    import uvicorn
+
+    from groundwork.logs import set_up_logging
+    from groundwork.protocol import Protocol
+    from router_service.app import application
+
+    set_up_logging()
+    host, port = listening.getsockname()[:2]
+    typer.echo(f"routing at http://{f'[{host}]' if ':' in host else host}:{port}")
+    sys.stdout.flush()
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application(settings),
+            loop="auto",
+            http=Protocol,
+            log_config=None,
+            ws="none",
+            proxy_headers=False,
+            date_header=False,
+            lifespan="on",
+            access_log=False,
+            log_level="warning",
+            backlog=_BACKLOG,
+            server_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_graceful_shutdown=settings.server.drain_s,
+        )
+    )
+    server.run(sockets=[listening])
+    if not server.started:
+        raise typer.Exit(2)
+
+
+def _stop(message: str) -> NoReturn:
+    for line in message.splitlines():
+        typer.echo(f"error: {line}", err=True)
+    raise typer.Exit(2)

@@ -1,0 +1,1 @@
+"""What the router is made of as a process of its own, that answers over HTTP."""

@@ -1,0 +1,232 @@
+"""The configuration of the router's own process: a YAML file, and the environment over it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import yaml
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings.exceptions import SettingsError
+
+from groundwork.addresses import driven
+from groundwork.nearby import is_loopback
+from groundwork.strict import read_yaml
+from router_service.section import Section
+from router_service.settings import RouterSettings
+
+_PREFIX: Final = "LOCKGATE_"
+_TOKEN: Final = "LOCKGATE_ROUTER_TOKEN"
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_SECRET: Final = re.compile(
+    r"server\.(metrics_)?token|router\.store\.encryption.*|router\.embedding\.api_key"
+)
+_WITH_PASSWORD: Final = re.compile(r"//[^/@]*:[^/@$]+@")
+
+
+class Unusable(Exception):
+    """The configuration cannot be used; the message has a line for each fault, with its path."""
+
+
+class ServerSettings(Section):
+    """Where it listens, and who may ask.
+
+    Who has ``token`` may do everything; without one it listens on a loopback address only. With
+    ``metrics_token``, ``/metrics`` wants that one. A body has at most ``max_body`` bytes, an import
+    ``max_import``.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = Field(8090, ge=0, le=65535)
+    token: SecretStr | None = Field(None, min_length=1)
+    metrics_token: SecretStr | None = Field(None, min_length=1)
+    max_body: int = Field(1_048_576, ge=1_024)
+    max_import: int = Field(1_073_741_824, ge=1_024)
+    drain_s: int = Field(5, ge=0, le=3_600)
+
+
+class DatabaseSettings(Section):
+    """Where what was observed is kept: alone, or beside the gateway's tables.
+
+    ``pool`` bounds the connections of the process. What other processes have written is read every
+    ``refresh_s`` seconds, and learnt.
+    """
+
+    url: str = driven("sqlite:///router.db")
+    pool: int = Field(5, ge=2, le=100)
+    refresh_s: float = Field(5.0, ge=0.1, le=3_600)
+
+    @field_validator("url")
+    @classmethod
+    def _driven(cls, url: str) -> str:
+        return driven(url)
+
+
+class AgentCodecSettings(Section):
+    """What is told to, and thought of, those who ask as clients of AgentCodec do (``/route``).
+
+    Their vectors are those of ``model``, and of the ``encoder`` of that name in what was observed.
+    ``techniques`` are what they can do; its first is what they do without a router.
+    """
+
+    model: str = "BAAI/bge-small-en-v1.5"
+    encoder: str = "fastembed:BAAI/bge-small-en-v1.5:384"
+    techniques: tuple[str, ...] = Field(
+        (
+            "baseline",
+            "self_consistency",
+            "self_refine",
+            "chain_of_verification",
+            "best_of_n",
+            "cisc",
+            "mixture_of_agents",
+            "diversity_sc",
+            "diversity_mrc",
+            "harq_ir",
+            "turbo",
+            "fountain",
+        ),
+        min_length=1,
+        max_length=64,
+    )
+
+
+class OwnRouterSettings(RouterSettings):
+    """As in the gateway's configuration; a process of its own is there for a router that learns."""
+
+    type: Literal["fixed", "semknn", "acm_table", "acm_linear"] = "semknn"
+
+
+class ProcessSettings(Section):
+    """All of it. ``router`` is what that section is in the gateway's configuration."""
+
+    server: ServerSettings = ServerSettings()
+    database: DatabaseSettings = DatabaseSettings()
+    router: OwnRouterSettings = OwnRouterSettings()
+    agentcodec: AgentCodecSettings = AgentCodecSettings()
+
+    @model_validator(mode="after")
+    def _is_closed(self) -> ProcessSettings:
+        if self.server.token is None and not is_loopback(self.server.host):
+            raise ValueError(
+                f"server.host: without a token the router is open, and {self.server.host} can be "
+                f"reached from other machines; set {_TOKEN} or use 127.0.0.1"
+            )
+        return self
+
+
+class _Settings(BaseSettings, ProcessSettings):
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX, env_nested_delimiter="__", frozen=True, extra="forbid"
+    )
+
+    @classmethod
+    def settings_customise_sources(  # noqa: PLR0917 - the signature is pydantic's
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let the environment win over the file; read nothing else."""
+        del settings_cls, dotenv_settings, file_secret_settings
+        return env_settings, init_settings
+
+
+def load(path: Path | None) -> ProcessSettings:
+    """Return the configuration in the file at *path*, the default one without a path.
+
+    Raises:
+        Unusable: It cannot be read, or a field is wrong or unknown.
+    """
+    problems: list[str] = []
+    tree = {} if path is None else _tree(path, problems)
+    problems += _unknown_sections()
+    if problems:
+        raise Unusable("\n".join(problems))
+    _add_token(tree)
+    try:
+        return _Settings(**tree)
+    except SettingsError as error:
+        raise Unusable(f"the environment: {error}") from error
+    except ValidationError as error:
+        raise Unusable("\n".join(_lines(error))) from error
+
+
+def _add_token(tree: dict[str, Any]) -> None:
+    """Take the token from where secrets are, unless the file names another place."""
+    server = tree.setdefault("server", {})
+    token = os.environ.get(_TOKEN)
+    if token and isinstance(server, dict):
+        server.setdefault("token", token)
+
+
+def _tree(path: Path, problems: list[str]) -> dict[str, Any]:
+    try:
+        read = read_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise Unusable(f"{path}: {' '.join(str(error).split())}") from error
+    if read is None:
+        return {}
+    if not isinstance(read, dict):
+        raise Unusable(f"{path}: the file must be a mapping of sections")
+    return {str(name): _filled(it, str(name), path.parent, problems) for name, it in read.items()}
+
+
+def _filled(value: Any, at: str, folder: Path, problems: list[str]) -> Any:
+    """Return *value* with ``${NAME}`` and ``file:`` replaced; faults go to *problems*."""
+    if isinstance(value, dict):
+        return {key: _filled(it, f"{at}.{key}", folder, problems) for key, it in value.items()}
+    if isinstance(value, list):
+        return [_filled(it, f"{at}.{i}", folder, problems) for i, it in enumerate(value)]
+    if not isinstance(value, str):
+        return value
+    hidden = at == "database.url" and _WITH_PASSWORD.search(value) is not None
+    if hidden or _SECRET.fullmatch(at):
+        return _secret(value, at, folder, problems)
+    return _substituted(value, at, problems)
+
+
+def _secret(value: str, at: str, folder: Path, problems: list[str]) -> str:
+    if value.startswith("file:"):
+        try:
+            return (folder / value[5:]).read_text(encoding="utf-8").strip()
+        except (OSError, ValueError) as error:
+            problems.append(f"{at}: {error}")
+    elif _VARIABLE.fullmatch(value):
+        return _substituted(value, at, problems)
+    else:
+        problems.append(f"{at}: write secrets as ${{NAME}} or file:PATH, never in the file itself")
+    return value
+
+
+def _substituted(value: str, at: str, problems: list[str]) -> str:
+    def variable(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if found is None:
+            problems.append(f"{at}: the environment variable {match[1]} is not set")
+        return match[0] if found is None else found
+
+    return _VARIABLE.sub(variable, value)
+
+
+def _unknown_sections() -> Iterator[str]:
+    for name in os.environ:
+        section, delimiter, _ = name.removeprefix(_PREFIX).partition("__")
+        known = section.lower() in ProcessSettings.model_fields
+        if name.startswith(_PREFIX) and delimiter and not known:
+            yield f"{name}: there is no section {section.lower()!r}"
+
+
+def _lines(error: ValidationError) -> Iterator[str]:
+    for fault in error.errors(include_url=False, include_input=False):
+        at = ".".join("lambda" if part == "lambda_" else str(part) for part in fault["loc"])
+        said = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "extra_forbidden":
+            said = "there is no such setting"
+        yield f"{at}: {said}" if at else said

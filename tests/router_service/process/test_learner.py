@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+
+import pytest
+
+from groundwork.database import DatabaseLost, opened
+from router_service.contract import Observation
+from router_service.process.counts import Counts
+from router_service.process.learner import Learner
+from router_service.store.observations import ObservationTable
+from router_service.store.pages import Cursor, Page
+from router_service.store.steps import STEPS
+from tests.router_service.store.scene import observation
+
+
+class Notes:
+    """An engine that only notes what it is to learn."""
+
+    def __init__(self) -> None:
+        self.learnt: list[tuple[list[str], bool]] = []
+
+    def learn(self, rows: Sequence[Observation], *, afresh: bool = False) -> None:
+        self.learnt.append(([row.id for row in rows], afresh))
+
+
+class Lost(ObservationTable):
+    """A table whose database does not answer when *lost*."""
+
+    lost = False
+
+    async def since(self, cursor: Cursor | None = None, limit: int = 2) -> Page:
+        if self.lost:
+            raise DatabaseLost("gone")
+        return await super().since(cursor, 2)
+
+
+@pytest.fixture
+async def table(database_url: str) -> AsyncGenerator[Lost, None]:
+    async with opened(database_url, STEPS) as database:
+        yield Lost(database)
+
+
+async def test_what_is_new_is_learnt_once_and_all_anew_after_rows_were_deleted(
+    table: Lost,
+) -> None:
+    engine = Notes()
+    learner = Learner(table, engine, Counts())
+    await table.observe([observation(name) for name in "abc"])
+
+    assert await learner.refresh() == 3
+    assert await learner.refresh() == 0
+    await table.observe([observation("d", caller="other")])
+    assert await learner.refresh() == 1
+    await table.forget("app")
+    await learner.refresh()
+    await table.forget("other")
+    await learner.refresh()
+
+    assert engine.learnt == [
+        (["a", "b", "c"], False),
+        (["d"], False),
+        (["d"], True),
+        ([], True),
+    ]
+    assert learner.rows == 0
+
+
+async def test_a_database_that_is_lost_is_told_and_what_was_learnt_stays(table: Lost) -> None:
+    engine = Notes()
+    learner = Learner(table, engine, Counts())
+    await table.observe([observation("a")])
+    await learner.refresh()
+    table.lost = True
+
+    with pytest.raises(DatabaseLost):
+        await learner.refresh()
+    assert (learner.lost, learner.loaded, learner.rows) == (True, True, 1)
+
+    table.lost = False
+    await learner.refresh()
+    assert not learner.lost
+    assert engine.learnt == [(["a"], False)]
