@@ -13,7 +13,6 @@ COPY gateway gateway
 COPY router_service router_service
 COPY techniques techniques
 COPY pricing pricing
-COPY groundwork groundwork
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
     && /venv/bin/pip uninstall --yes setuptools pip
 

@@ -15,7 +15,7 @@ from gateway.planning.options import complaint, configured_of
 from gateway.policy.targets import target_of
 from gateway.pricelist import price_remarks
 from gateway.upstream.addresses import is_private
-from groundwork.nearby import is_loopback
+from router_service.groundwork.nearby import is_loopback
 from techniques import catalog
 from techniques.core.json import Json
 from techniques.core.registry import Card, Cards, load

@@ -29,8 +29,8 @@ from gateway.pastes import pastes
 from gateway.reloading import Reloader, reread
 from gateway.wiring import Parts, running
 from gateway.workers import RELOADS, UNFIT, Workers, end_with_parent, hung_up
-from groundwork.logs import set_up_logging
-from groundwork.protocol import Protocol
+from router_service.groundwork.logs import set_up_logging
+from router_service.groundwork.protocol import Protocol
 
 _BACKLOG: Final = 4096
 _CLOSE_S: Final = 2

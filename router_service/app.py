@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from groundwork.database import DatabaseLost, opened
 from router_service.contract import Feedback, NoExactProfile, RouteQuery
 from router_service.engine import Engine
+from router_service.groundwork.database import DatabaseLost, opened
 from router_service.process import agentcodec
 from router_service.process.access import Access
 from router_service.process.config import ProcessSettings

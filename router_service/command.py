@@ -44,7 +44,7 @@ def _prepare(settings: ProcessSettings) -> None:
     """Bring the database up, or end with why it cannot be."""
     import anyio
 
-    from groundwork.database import DatabaseUnusable, opened
+    from router_service.groundwork.database import DatabaseUnusable, opened
     from router_service.store.steps import STEPS
 
     async def bring_up() -> None:
@@ -60,9 +60,9 @@ def _prepare(settings: ProcessSettings) -> None:
 def _serve(settings: ProcessSettings, listening: socket.socket) -> None:
     import uvicorn
 
-    from groundwork.logs import set_up_logging
-    from groundwork.protocol import Protocol
     from router_service.app import application
+    from router_service.groundwork.logs import set_up_logging
+    from router_service.groundwork.protocol import Protocol
 
     set_up_logging()
     host, port = listening.getsockname()[:2]

@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import Field, field_validator
 
 from gateway.config.section import Section
-from groundwork.addresses import driven
+from router_service.groundwork.addresses import driven
 
 NO_DATABASE: Final = "none"
 

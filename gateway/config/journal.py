@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr, field_validator
 
 from gateway.config.section import Section
 from gateway.config.values import Seconds
-from groundwork.seal import key_of
+from router_service.groundwork.seal import key_of
 
 
 class JournalConfig(Section):

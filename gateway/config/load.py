@@ -22,7 +22,7 @@ from gateway.config.embedded import embedded
 from gateway.config.partial import Partial
 from gateway.config.schema import Config, unknown_names
 from gateway.credentials import is_credential
-from groundwork.strict import read_yaml
+from router_service.groundwork.strict import read_yaml
 
 _PREFIX = "LOCKGATE_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groundwork.nearby import far
+from router_service.groundwork.nearby import far
 from techniques.core.errors import Denied
 
 _FAR: Final = (

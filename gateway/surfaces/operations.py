@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from gateway.metering.spool import Spool
 from gateway.surfaces.gate import Gate
-from groundwork.bearer import carries
+from router_service.groundwork.bearer import carries
 from techniques.core.json import JsonObject
 
 _CONFLICT: Final = 409

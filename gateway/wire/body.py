@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groundwork import body
+from router_service.groundwork import body
 from techniques.core.errors import RequestRejected
 from techniques.core.json import JsonObject
 

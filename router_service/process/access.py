@@ -7,8 +7,8 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from groundwork.bearer import carries
-from groundwork.nearby import far
+from router_service.groundwork.bearer import carries
+from router_service.groundwork.nearby import far
 from router_service.process.config import ServerSettings
 from router_service.process.replies import error_reply
 

@@ -13,9 +13,9 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
-from groundwork.addresses import driven
-from groundwork.nearby import is_loopback
-from groundwork.strict import read_yaml
+from router_service.groundwork.addresses import driven
+from router_service.groundwork.nearby import is_loopback
+from router_service.groundwork.strict import read_yaml
 from router_service.section import Section
 from router_service.settings import RouterSettings
 

@@ -10,8 +10,8 @@ from typing import Final, Protocol
 import anyio
 import structlog
 
-from groundwork.database import DatabaseLost
 from router_service.contract import Observation
+from router_service.groundwork.database import DatabaseLost
 from router_service.process.counts import Counts
 from router_service.store.observations import ObservationTable
 from router_service.store.pages import Cursor

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from groundwork.body import Unreadable, parse
+from router_service.groundwork.body import Unreadable, parse
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 LONGEST_TEXT: Final = 500

@@ -9,9 +9,9 @@ from anyio import to_thread
 from sqlalchemy import ColumnElement, RowMapping, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from groundwork.database import Database
-from groundwork.seal import Seal
 from router_service.contract import Feedback, Observation
+from router_service.groundwork.database import Database
+from router_service.groundwork.seal import Seal
 from router_service.store import statements
 from router_service.store.pages import Cursor, Learnt, Page, Profile
 from router_service.store.rows import instant, observation_of, pool_of, row_of

@@ -10,8 +10,8 @@ from typing import Any, Final
 import orjson
 from sqlalchemy import RowMapping
 
-from groundwork.seal import Changed, KeyGone, Seal
 from router_service.contract import Features, ModelSpec, Observation, Vector
+from router_service.groundwork.seal import Changed, KeyGone, Seal
 
 MOST: Final = 2**63 - 1
 """The largest number that both databases hold."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import SecretStr, field_validator
 
-from groundwork.seal import key_of
+from router_service.groundwork.seal import key_of
 from router_service.section import Section
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from groundwork.steps import Steps
+from router_service.groundwork.steps import Steps
 from router_service.store.tables import CHANGES, METADATA
 
 HEAD: Final = "v0001"

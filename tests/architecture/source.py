@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("gateway", "router_service", "techniques", "pricing", "groundwork")
+PACKAGES = ("gateway", "router_service", "techniques", "pricing")
 MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

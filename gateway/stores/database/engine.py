@@ -11,8 +11,8 @@ from sqlalchemy.engine import Connection
 
 from gateway.stores.database.migrate import STEPS
 from gateway.stores.database.tables import KEYS
-from groundwork import database
-from groundwork.database import (
+from router_service.groundwork import database
+from router_service.groundwork.database import (
     Database,
     DatabaseLost,
     DatabaseUnusable,
@@ -21,7 +21,7 @@ from groundwork.database import (
     refuses,
     unusable,
 )
-from groundwork.steps import NewerDatabase
+from router_service.groundwork.steps import NewerDatabase
 
 __all__ = [
     "Database",

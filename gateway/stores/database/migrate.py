@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from gateway.stores.database.tables import CHANGES, METADATA
-from groundwork.steps import Steps
+from router_service.groundwork.steps import Steps
 
 HEAD: Final = "v0005"
 """The last step; a test holds it against the modules in ``migrations/versions``."""

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from gateway.stores.journal.records import JournalLost, RunName
-from groundwork import seal
+from router_service.groundwork import seal
 
 _MARK: Final = "sealed:1:"
 _PURPOSE: Final = b"lockgate journal"

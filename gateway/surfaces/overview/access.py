@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from gateway.policy.keys import Door
 from gateway.surfaces.operations import is_bearer, json_answer, refused
-from groundwork.nearby import is_near
+from router_service.groundwork.nearby import is_near
 from techniques.core.errors import GatewayError
 
 _NO_TOKEN: Final = "This gateway has keys: set LOCKGATE_ADMIN_TOKEN to see what it does."

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from groundwork.database import DatabaseLost, opened
 from router_service.contract import Observation
+from router_service.groundwork.database import DatabaseLost, opened
 from router_service.process.counts import Counts
 from router_service.process.learner import Learner
 from router_service.store.observations import ObservationTable

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from groundwork.database import opened
 from router_service.contract import Features, ModelSpec, Observation, Vector
+from router_service.groundwork.database import opened
 from router_service.store.observations import ObservationTable
 from router_service.store.pages import Cursor
 from router_service.store.steps import STEPS

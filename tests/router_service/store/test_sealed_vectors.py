@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from groundwork.database import opened
+from router_service.groundwork.database import opened
 from router_service.store.observations import ObservationTable
 from router_service.store.rows import packed
 from router_service.store.steps import STEPS

@@ -13,8 +13,8 @@ from sqlalchemy import Connection, MetaData, text
 
 from gateway.stores.database.engine import opened as gateway_opened
 from gateway.stores.database.migrate import STEPS as GATEWAY
-from groundwork.database import Database, DatabaseUnusable, opened
-from groundwork.steps import Steps
+from router_service.groundwork.database import Database, DatabaseUnusable, opened
+from router_service.groundwork.steps import Steps
 from router_service.store import steps
 from router_service.store.observations import ObservationTable
 from router_service.store.steps import STEPS

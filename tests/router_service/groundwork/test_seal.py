@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwork.seal import Changed, KeyGone, Seal, key_of
+from router_service.groundwork.seal import Changed, KeyGone, Seal, key_of
 
 OLD, NEW = b"o" * 32, b"n" * 32
 

@@ -12,8 +12,8 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from groundwork import protocol
-from groundwork.protocol import Protocol
+from router_service.groundwork import protocol
+from router_service.groundwork.protocol import Protocol
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 

@@ -20,7 +20,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from groundwork.steps import NewerDatabase, Steps
+from router_service.groundwork.steps import NewerDatabase, Steps
 
 _BEGINS: Final = "lockgate_begins"
 """The option of a connection that says how its transactions begin on SQLite."""
