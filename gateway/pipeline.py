@@ -93,6 +93,13 @@ class Pipeline:
             return fitted(replace(plan, auto=False), asked, asked.call.relay.decode())
         return await self.routing.routed(asked, plan, record)
 
+    def again(self, asked: Asked, kept: str, plan: Plan) -> Plan | None:
+        """Return the plan of the choice of a router that was *kept*; *plan* is that of now.
+
+        None where it cannot be carried out any more.
+        """
+        return None if self.routing is None else self.routing.again(asked, kept, plan)
+
     def answer(
         self, asked: Asked, plan: Plan, ledger: Ledger, journal: LiveRun | None = None
     ) -> EventStream:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from secrets import token_hex
 from typing import Final
 
 import anyio
@@ -19,7 +18,7 @@ from gateway.runs.floor import Carry, Floor
 from gateway.runs.listening import Elsewhere, Listening, Told
 from gateway.runs.live import LiveRun
 from gateway.runs.pen import Held
-from gateway.runs.terms import Stop, lost_of
+from gateway.runs.terms import Stop, cancelled, lost_of, must_be_same
 from gateway.runs.wanted import Begun, RunPolicy, Wanted
 from gateway.stores.journal.journal import (
     Claim,
@@ -38,7 +37,6 @@ from techniques.core.events import Warned
 
 _POLL_S: Final = 0.25
 _FINAL: Final = ("cancelled", "failed")
-_OVER: Final = 'The run {} was cancelled; its /resume with {{"force": true}} has it go on.'
 
 _log = structlog.get_logger()
 
@@ -68,8 +66,7 @@ class RunBook:
         """
         here = self.floor.here.get(wanted.name)
         if here is not None:
-            _must_be_same(here.live.record, wanted)
-            return Begun(here.live.name, self._joined(here, wanted, carry, ledger))
+            return self._under_way(here, wanted, carry, ledger)
         try:
             answer = await self.journal.claim(self._claim(wanted))
         except JournalLost as lost:
@@ -80,11 +77,19 @@ class RunBook:
             return None
         if isinstance(answer, Claimed):
             return await self._carried(answer, wanted, carry, ledger)
-        _must_be_same(answer.record, wanted)
         here = self.floor.here.get(answer.record.name)
         if here is not None:
-            return Begun(here.live.name, self._joined(here, wanted, carry, ledger))
-        return self._found(answer, wanted, carry, ledger)
+            return self._under_way(here, wanted, carry, ledger)
+        must_be_same(answer.record, wanted.body)
+        return self._found(answer, wanted.chosen(answer.record.routed), carry, ledger)
+
+    async def waits(self, owner: str, body: str) -> bool:
+        """Return whether a run of that key and body waits to be taken up, as far as is known."""
+        try:
+            return await self.journal.waits(owner, body)
+        except JournalLost as lost:
+            _log.warning("journal.lost", reason=str(lost))
+            return False
 
     async def find(self, name: RunName) -> Stored | None:
         """Return how a run stands, here or elsewhere.
@@ -120,7 +125,7 @@ class RunBook:
             here = self.floor.here.get(name)
             if here is not None:
                 here.live.linger_s = 0.0
-                here.live.halt(Stop("cancelled", _cancelled(name.run)))
+                here.live.halt(Stop("cancelled", cancelled(name.run)))
 
     def cast(self, name: RunName) -> Cast | None:
         """Return what a run says that is carried out here."""
@@ -136,7 +141,7 @@ class RunBook:
         """
         here = self.floor.here.get(stored.record.name)
         if here is not None:
-            here.live.halt(Stop("cancelled", _cancelled(here.live.name)))
+            here.live.halt(Stop("cancelled", cancelled(here.live.name)))
             await here.cast.wait()
             return
         if stored.is_executing:
@@ -154,19 +159,7 @@ class RunBook:
             raise lost_of(lost) from lost
 
     def _claim(self, wanted: Wanted) -> Claim:
-        record = RunRecord(
-            wanted.name,
-            body=wanted.body,
-            plan=wanted.plan,
-            secret=token_hex(16),
-            created_ms=self._clock(),
-            session=wanted.session,
-            named=wanted.run is not None,
-            technique=wanted.technique,
-            model=wanted.model,
-            background=wanted.background,
-            sent=wanted.sent,
-        )
+        record = wanted.record(self._clock())
         matching: Matching = "any" if wanted.retried else "waiting"
         if wanted.run is not None:
             matching = "name"
@@ -177,6 +170,7 @@ class RunBook:
     ) -> Begun:
         stored, record = claimed.stored, claimed.stored.record
         if not claimed.is_new:
+            wanted = wanted.chosen(record.routed)
             record = await self._resumed(claimed, wanted, ledger)
         resumes = stored.standing.resumes + (0 if claimed.is_new else 1)
         standing = replace(stored.standing, resumes=resumes)
@@ -211,7 +205,9 @@ class RunBook:
         ledger.record(RunResumed(cause))
         if record.plan == wanted.plan and record.background == wanted.background:
             return record
-        record = replace(record, plan=wanted.plan, background=wanted.background)
+        record = replace(
+            record, plan=wanted.plan, background=wanted.background, routed=wanted.routed
+        )
         await self._write(Write(claimed.hold, record=record))
         return record
 
@@ -228,7 +224,7 @@ class RunBook:
             case "completed":
                 return Begun(run, _repeated(stored), over=True)
             case "cancelled":
-                raise _cancelled(run)
+                raise cancelled(run)
             case _:
                 return Begun(run, self._elsewhere(stored.record.name, wanted, carry, ledger))
 
@@ -247,6 +243,12 @@ class RunBook:
             return self._listening(here)
         again = partial(self._again, here.live.record.name, wanted, carry, ledger)
         return Elsewhere(here.cast.wait, again)
+
+    def _under_way(self, here: Here, wanted: Wanted, carry: Carry, ledger: Ledger) -> Begun:
+        """Return a run that is carried out here, and its answer."""
+        must_be_same(here.live.record, wanted.body)
+        wanted = wanted.chosen(here.live.record.routed)
+        return Begun(here.live.name, self._joined(here, wanted, carry, ledger))
 
     def _elsewhere(
         self, name: RunName, wanted: Wanted, carry: Carry, ledger: Ledger
@@ -287,14 +289,3 @@ def _repeated(stored: Stored) -> EventStream:
         done = (step.events for step in stored.steps if step.state == "completed")
         answer = next(filter(None, done), None)
     return Told(unpacked(answer or "[]"))
-
-
-def _must_be_same(record: RunRecord, wanted: Wanted) -> None:
-    if record.body != wanted.body:
-        raise RunConflict(
-            f"The run {record.name.run} was begun with another request.", code="run_mismatch"
-        )
-
-
-def _cancelled(run: str) -> RunConflict:
-    return RunConflict(_OVER.format(run), code="run_cancelled")

@@ -17,6 +17,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from gateway.context.memory import Remembered, remembered
+from gateway.metering.routed import read
 from gateway.policy.asked import fault_of
 from gateway.policy.wishes import PREFIX
 from gateway.runs.events import unpacked
@@ -116,6 +117,7 @@ def _check(
         raise bad("There is a NUL in a name.", param="steps")
     if body.get("config_hash") != record.plan:
         raise bad("config_hash is not that of the run.", param="config_hash")
+    _routed(record.routed)
     if len({step.path for step in steps}) != len(steps):
         raise bad("Two steps have one path.", param="steps")
     _size(record, standing, *steps)
@@ -163,6 +165,15 @@ def _decided(decided: Mapping[str, str]) -> None:
     except (ValueError, TypeError, KeyError):
         raise bad(f"{at} is no cut of a conversation.", param=at) from None
     _read(Remembered, orjson.loads(cut), at)
+
+
+def _routed(kept: str | None) -> None:
+    """Check that a router's choice can be carried out, as far as it can be told here."""
+    try:
+        if kept is not None:
+            read(kept)
+    except ValueError:
+        raise bad("run.routed is no choice of a router.", param="run.routed") from None
 
 
 def _events(kept: str | None, at: str) -> None:

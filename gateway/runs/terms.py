@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from gateway.runs.questions import Questions
 from gateway.stores.journal.memory import wall_ms
-from gateway.stores.journal.records import JournalLost, StepRecord
+from gateway.stores.journal.records import JournalLost, RunRecord, StepRecord
 from gateway.stores.journal.seal import JournalSealed
 from techniques.core.errors import (
     GatewayError,
@@ -90,3 +90,23 @@ def lost_of(lost: JournalLost) -> Unavailable:
     if isinstance(lost, JournalSealed):
         return Unavailable(str(lost), code="journal_sealed")
     return Unavailable("The journal of runs does not answer.", code="journal_lost")
+
+
+def must_be_same(record: RunRecord, body: str) -> None:
+    """See that a run is about what is asked, by the hash of its *body*.
+
+    Raises:
+        RunConflict: It is about something else.
+    """
+    if record.body != body:
+        raise RunConflict(
+            f"The run {record.name.run} was begun with another request.", code="run_mismatch"
+        )
+
+
+def cancelled(run: str) -> RunConflict:
+    """Return what is told of a run that was ended for good."""
+    return RunConflict(_OVER.format(run), code="run_cancelled")
+
+
+_OVER: Final = 'The run {} was cancelled; its /resume with {{"force": true}} has it go on.'

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from secrets import token_hex
 
 from gateway.runs.questions import Questions
 from gateway.runs.terms import Ambiguous, Terms
-from gateway.stores.journal.records import RunName, Sent
+from gateway.stores.journal.records import RunName, RunRecord, Sent
 from techniques.core.channel import EventStream
 
 
@@ -65,6 +66,9 @@ class Wanted:
         force: Whether it goes on although what is to be done has changed, or it was cancelled.
         ambiguous: What is done about a step nobody knows the end of; None: the usual.
         sent: The request.
+        routed: What a router chose, None if none was to.
+        again: Makes what is wanted of what a router chose before, and has that be carried out;
+            None where it cannot be any more.
     """
 
     owner: str
@@ -82,11 +86,36 @@ class Wanted:
     force: bool = False
     ambiguous: Ambiguous | None = None
     sent: Sent | None = None
+    routed: str | None = None
+    again: Callable[[str], Wanted | None] | None = None
+
+    def chosen(self, kept: str | None) -> Wanted:
+        """Return what is wanted of a run in which a router's choice was *kept*: just that."""
+        if kept is None or kept == self.routed or self.again is None:
+            return self
+        return self.again(kept) or self
 
     @property
     def name(self) -> RunName:
         """What it is called if it is new."""
         return RunName(self.owner, self.run or self.request_id)
+
+    def record(self, created_ms: int) -> RunRecord:
+        """Return the record of it as a new run, with dice of its own."""
+        return RunRecord(
+            self.name,
+            body=self.body,
+            plan=self.plan,
+            secret=token_hex(16),
+            created_ms=created_ms,
+            session=self.session,
+            named=self.run is not None,
+            technique=self.technique,
+            model=self.model,
+            background=self.background,
+            sent=self.sent,
+            routed=self.routed,
+        )
 
 
 @dataclass(frozen=True, slots=True)

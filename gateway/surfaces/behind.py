@@ -25,7 +25,7 @@ from gateway.stores.journal.records import RunName, Sent
 from gateway.stores.journal.seal import JournalSealed
 from gateway.surfaces.finishing import finished
 from gateway.surfaces.gate import Gate
-from gateway.surfaces.kept import wanted
+from gateway.surfaces.kept import carry_of, wanted_by
 from gateway.surfaces.named import new_name
 from gateway.surfaces.visit import Visit
 from gateway.wire.body import parse
@@ -74,18 +74,15 @@ class Behind:
             GatewayError: It cannot be carried out.
         """
         visit = await self._visit(caller, sent, run)
-        asked, plan = visit.asked, visit.plan
-        assert asked is not None
-        assert plan is not None
         pressed = pressed or Pressed()
         want = replace(
-            wanted(asked, plan, sent.headers, sent.raw.encode()),
+            wanted_by(visit, self.pipeline, sent.raw.encode()),
             background=True,
             retried=False,
             force=pressed.force,
             ambiguous=pressed.ambiguous,
         )
-        carry = partial(self.pipeline.answer, asked, plan, visit.ledger)
+        carry = carry_of(visit, self.pipeline)
         self.gate.enter()
         try:
             begun = await self._begun(want, carry, visit.ledger)

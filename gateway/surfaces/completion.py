@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from time import perf_counter
 from typing import Final
 
@@ -18,12 +17,20 @@ from gateway.metering.trace import Begin, untraced
 from gateway.pipeline import Asked, Pipeline
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import Door
+from gateway.runs.identity import body_hash
 from gateway.runs.wanted import Begun
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.finishing import finished
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import body_of, headers_of
-from gateway.surfaces.kept import is_kept, run_path, sent_of, wanted, wants_no_wait
+from gateway.surfaces.kept import (
+    carry_of,
+    is_kept,
+    run_path,
+    sent_of,
+    wanted_by,
+    wants_no_wait,
+)
 from gateway.surfaces.named import new_name
 from gateway.surfaces.telling import head_of, summary_of
 from gateway.surfaces.visit import Visit
@@ -151,19 +158,18 @@ class CompletionEndpoint:
             _GoesOn: It is carried out with nobody waiting for it.
             RunConflict: The run cannot go on so.
         """
-        asked, plan, behind = visit.asked, visit.plan, self._front.behind
+        asked, pipeline, behind = visit.asked, self._front.pipeline, self._front.behind
         assert asked is not None
-        assert plan is not None
-        carry = partial(self._front.pipeline.answer, asked, plan, visit.ledger)
-        if behind is None or not is_kept(asked, plan, visit.headers):
-            return carry()
+        carry = carry_of(visit, pipeline)
+        if behind is None or not await _is_run(visit, behind, raw):
+            return carry(None)
         if wants_no_wait(visit.headers):
             sent = sent_of(self._dialect.name, raw, visit.headers)
             raise _GoesOn(await behind.begin(asked.caller, sent, asked.wishes.run))
-        want = wanted(asked, plan, visit.headers, raw)
+        want = wanted_by(visit, pipeline, raw)
         begun = await behind.runs.begin(want, carry, visit.ledger)
         if begun is None:
-            return carry()
+            return carry(None)
         visit.run = begun.run
         return begun.answer
 
@@ -234,6 +240,22 @@ class CompletionEndpoint:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": failure.body})
         return status
+
+
+async def _is_run(visit: Visit, behind: Behind, raw: bytes) -> bool:
+    """Return whether the request of *visit* is a run, or has one that waits to be taken up.
+
+    That may be where a router has now chosen a plain call: it chose otherwise, and broke off.
+    """
+    asked, plan = visit.asked, visit.plan
+    assert asked is not None
+    assert plan is not None
+    if is_kept(asked, plan, visit.headers):
+        return True
+    if plan.routed is None:
+        return False
+    body = body_hash(visit.dialect, raw, visit.headers)
+    return await behind.runs.waits(asked.caller.name or "", body)
 
 
 def forwarded(headers: Mapping[str, str], dialect: str) -> Mapping[str, str]:

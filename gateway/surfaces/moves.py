@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from secrets import token_hex
 from typing import Final
 from urllib.parse import quote
@@ -14,6 +15,7 @@ from starlette.responses import Response
 
 from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked
+from gateway.planning.plan import Plan
 from gateway.policy import wishes as wishing
 from gateway.policy.asked import fault_of
 from gateway.policy.keys import Caller
@@ -54,7 +56,7 @@ class MoveEndpoints:
         if parent.record.sent is None:
             raise RequestRejected("The request of this run was not kept.")
         sent = changed(parent.record.sent, asked.overrides)
-        want = await self._wanted(caller, sent)
+        want = (await self._wanted(caller, sent)).chosen(parent.record.routed)
         steps = shared(parent, asked.from_step)
         name = RunName(caller.name or "", asked.id or new_name())
         record = replace(
@@ -65,6 +67,7 @@ class MoveEndpoints:
             technique=want.technique,
             model=want.model,
             sent=sent,
+            routed=want.routed,
         )
         if want.technique != parent.record.technique:
             steps = ()  # another technique asks for none of them
@@ -114,6 +117,7 @@ class MoveEndpoints:
             model=want.model,
             sent=sent,
             checkpoint=rest,
+            routed=want.routed,
         )
         return Stored(record, Standing("interrupted", reason="imported"), 0)
 
@@ -130,7 +134,12 @@ class MoveEndpoints:
         asked = Asked(call, caller, wishing.read(sent.headers, call.wishes))
         pipeline = self.front.pipeline
         plan = await pipeline.routed(asked, pipeline.plan(asked), Ledger().record)
-        return wanted(asked, plan, sent.headers, raw)
+        again = partial(self._again, asked, plan, sent)
+        return replace(wanted(asked, plan, sent.headers, raw), again=again)
+
+    def _again(self, asked: Asked, plan: Plan, sent: Sent, kept: str) -> Wanted | None:
+        before = self.front.pipeline.again(asked, kept, plan) if plan.routed else None
+        return before if before is None else wanted(asked, before, sent.headers, sent.raw.encode())
 
 
 async def _fork_of(request: Request) -> ForkBody:

@@ -68,6 +68,10 @@ class ApartJournal:
         """Return a run with its steps."""
         return await self._of(name.owner).find(name)
 
+    async def waits(self, owner: str, body: str) -> bool:
+        """Return whether a run of that key and body waits to be taken up."""
+        return await self._of(owner).waits(owner, body)
+
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         """Return runs of the background that nobody is at work on, where they may go on."""
         found: list[RunRecord] = []

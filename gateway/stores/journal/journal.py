@@ -152,6 +152,10 @@ class Journal(Protocol):
         """Return a run with its steps, None if there is none."""
         ...
 
+    async def waits(self, owner: str, body: str) -> bool:
+        """Return whether a run of that key and body waits to be taken up."""
+        ...
+
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         """Return runs that were to go on in the background and that nobody is at work on."""
         ...

@@ -98,6 +98,11 @@ class MemoryJournal:
         kept = self._runs.get(name)
         return None if kept is None else self._stored(kept)
 
+    async def waits(self, owner: str, body: str) -> bool:
+        """Return whether a run of that key and body waits to be taken up."""
+        like = self._bodies.get((owner, body), ())
+        return any(self._stored(self._runs[name]).is_waiting for name in like)
+
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         """Return runs of the background that nobody is at work on."""
         found = [

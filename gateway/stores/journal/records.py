@@ -66,6 +66,7 @@ class RunRecord:
         parent: The run that it was forked from.
         origin: Whose steps it has, by their keys, where it was brought here from elsewhere.
         checkpoint: What else came with it.
+        routed: What a router chose, as ``gateway.metering.routed`` writes it; None: none was to.
     """
 
     name: RunName
@@ -82,6 +83,7 @@ class RunRecord:
     parent: str | None = None
     origin: RunName | None = None
     checkpoint: Mapping[str, Any] | None = None
+    routed: str | None = None
 
     @property
     def matched(self) -> str:

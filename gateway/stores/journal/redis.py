@@ -107,6 +107,16 @@ class RedisJournal:
         found = dict(zip(flat[::2], flat[1::2], strict=True))
         return _stored(found, now) if found else None
 
+    async def waits(self, owner: str, body: str) -> bool:
+        """Return whether a run of that key and body waits to be taken up."""
+        for name in await self._names.alike(
+            RunRecord(RunName(owner, ""), body, plan="", secret="", created_ms=0)
+        ):
+            found = await self.find(name)
+            if found is not None and found.record.body == body and found.is_waiting:
+                return True
+        return False
+
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         """Return runs of the background that nobody is at work on."""
         found: list[RunRecord] = []

@@ -71,6 +71,10 @@ class SealedJournal:
         found = await self._inner.find(name)
         return None if found is None else self._sealing.opened(found)
 
+    async def waits(self, owner: str, body: str) -> bool:
+        """Return whether a run of that key and body waits to be taken up."""
+        return await self._inner.waits(owner, body)
+
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         """Return runs of the background; those that cannot be opened are in nobody's way."""
         found: list[RunRecord] = []

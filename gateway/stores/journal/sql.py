@@ -82,6 +82,10 @@ class SqlJournal:
         """Return a run with its steps."""
         return await self._ask(lambda: statements.find(name, self._clock()))
 
+    async def waits(self, owner: str, body: str) -> bool:
+        """Return whether a run of that key and body waits to be taken up."""
+        return await self._ask(lambda: statements.waits(owner, body, self._clock()))
+
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         """Return runs of the background that nobody is at work on."""
         return await self._ask(lambda: statements.abandoned(limit, self._clock()))

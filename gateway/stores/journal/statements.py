@@ -194,6 +194,11 @@ def find(name: RunName, now: int) -> Operation[Stored | None]:
     return _with(_stored(found[0], now), rows)
 
 
+def waits(owner: str, body: str, now: int) -> Operation[bool]:
+    """Return whether a run of that key and body waits to be taken up."""
+    return bool((yield Statement(f"SELECT 1 FROM runs WHERE {_WAITS}", (owner, body, now))))
+
+
 def abandoned(limit: int, now: int) -> Operation[Sequence[RunRecord]]:
     """Return runs of the background that nobody is at work on."""
     rows = yield Statement(_ABANDONED, (now, limit))

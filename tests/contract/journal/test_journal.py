@@ -214,6 +214,31 @@ async def test_runs_under_way_or_over_are_not_found_by_their_body(journal: Journ
     assert (await claimed(journal, run("new"), "waiting")).is_new
 
 
+async def test_whether_a_run_waits_to_be_taken_up_is_told_by_its_key_and_body(
+    journal: Journal, clock: Clock
+) -> None:
+    record = run("one")
+    owner, body = record.name.owner, record.body
+    assert not await journal.waits(owner, body)
+    hold = (await claimed(journal, record)).hold
+    assert not await journal.waits(owner, body)
+    await journal.write(Write(hold, standing=Standing("interrupted"), ends=True))
+    assert await journal.waits(owner, body)
+    assert not await journal.waits("other", body)
+    assert not await journal.waits(owner, "another")
+    await claimed(journal, run("two"), "waiting")
+    assert not await journal.waits(owner, body)
+    clock.now += LEASE_MS
+    assert await journal.waits(owner, body)
+
+
+async def test_what_a_router_chose_is_kept_with_its_run(journal: Journal) -> None:
+    await claimed(journal, replace(run("one"), routed='{"arm": "none"}'))
+    found = await journal.find(run("one").name)
+    assert found is not None
+    assert found.record.routed == '{"arm": "none"}'
+
+
 async def test_who_asks_again_finds_the_last_run_of_its_body(journal: Journal) -> None:
     over = (await claimed(journal, run("over"))).hold
     await journal.write(Write(over, standing=Standing("completed"), ends=True))

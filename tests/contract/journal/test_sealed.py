@@ -41,7 +41,8 @@ WHOLE = Stored(RECORD, STANDING, 0, 0, (ANSWERED, FAILED, UNDER_WAY))
 NAME = RECORD.name
 
 CLEAR = {
-    RunRecord: "name body plan created_ms session named technique model background parent origin",
+    RunRecord: "name body plan created_ms session named technique model background parent origin"
+    " routed",
     Standing: "state eta_ms reason waste saved replayed ambiguous resumes",
     StepRecord: "path key state after seq attempts refusals role model provider shown tokens cost"
     " at_ms of asked",

@@ -24,6 +24,9 @@ from gateway.planning.slims import Slims
 from gateway.policy.keys import OPEN
 from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import read
+from gateway.routing.asking import Asker
+from gateway.routing.menu import Menus
+from gateway.routing.routing import Routing
 from gateway.runs.book import RunBook
 from gateway.runs.wanted import Begun, RunPolicy
 from gateway.stores.journal.journal import (
@@ -37,14 +40,17 @@ from gateway.stores.journal.journal import (
 )
 from gateway.stores.journal.memory import MemoryJournal
 from gateway.stores.journal.records import RunName, RunRecord, Stored
-from gateway.surfaces.kept import wanted
+from gateway.surfaces.kept import carry_of, wanted_by
+from gateway.surfaces.visit import Visit
 from gateway.upstream.provider import Target
 from pricing.price import Price
+from router_service.contract import Router
+from router_service.engine import Engine
 from techniques import catalog
 from techniques.core.capabilities import Capabilities, Prefill
 from techniques.core.channel import Channel
 from techniques.core.groups import task_group
-from techniques.core.json import Json
+from techniques.core.json import NOTHING, Json
 from techniques.core.registry import load
 from techniques.core.reply import Reply, fold, replied
 from techniques.core.request import Request
@@ -103,6 +109,9 @@ class Mortal:
 
     async def find(self, name: RunName) -> Stored | None:
         return await self._living(self.journal.find, name)
+
+    async def waits(self, owner: str, body: str) -> bool:
+        return await self._living(self.journal.waits, owner, body)
 
     async def abandoned(self, limit: int) -> Sequence[RunRecord]:
         return await self._living(self.journal.abandoned, limit)
@@ -192,6 +201,9 @@ class Replica:
     book: RunBook
     journal: Mortal
     slimmer: Slimmer
+    router: Router = field(default_factory=Engine)
+    options: Mapping[str, Json] = NOTHING
+    visit: Visit | None = None
 
     def pipeline(self) -> Pipeline:
         able = {
@@ -203,9 +215,11 @@ class Replica:
             for name in able
         ]
         catalogue = Catalogue(models)
-        planner = Planner(catalogue, CARDS, Defaults(judge="n"))
+        options = {"self_consistency": dict(self.options)} if self.options else {}
+        planner = Planner(catalogue, CARDS, Defaults(judge="n", options=options))
         slims = Slims(self.slimmer, catalogue)
-        return Pipeline(planner, RetryPolicy(0), Random(1), slims=slims)
+        routing = Routing(Menus(planner), Asker(self.router, None, 0.02, 0.02), "test")
+        return Pipeline(planner, RetryPolicy(0), Random(1), slims=slims, routing=routing)
 
     async def begin(
         self, technique: str = "self_consistency", run: str | None = "run", **said: Any
@@ -228,11 +242,11 @@ class Replica:
         named = f"r{id(raw)}-{len(self.world.facts)}"
         wishes = read(headers, call.wishes)
         asked = Asked(call, OPEN, wishes, attempted=attempted, request_id=named)
-        plan = pipeline.plan(asked)
         ledger = Ledger((self.world.facts.append,))
-        want = replace(wanted(asked, plan, headers, raw), **said)
-        carry = partial(pipeline.answer, asked, plan, ledger)
-        begun = await self.book.begin(want, carry, ledger)
+        self.visit = visit = Visit(named, "openai_chat", b"", headers, ledger, asked=asked)
+        visit.plan = await pipeline.routed(asked, pipeline.plan(asked), ledger.record)
+        want = replace(wanted_by(visit, pipeline, raw), **said)
+        begun = await self.book.begin(want, carry_of(visit, pipeline), ledger)
         assert begun is not None
         return begun
 
