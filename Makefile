@@ -9,6 +9,7 @@ DEPLOY := .venv/.lockgate-deploy
 CONFIG ?=
 QUALITY ?=
 PACING ?=
+ROUTER ?=
 RUNS ?=
 BENCH := $(if $(LITELLM_PYTHON),--litellm-python $(LITELLM_PYTHON))
 export PYTHON
@@ -20,6 +21,7 @@ help:
 	@echo "make test-deploy        test the files of Docker and Kubernetes, with the tools that this takes"
 	@echo "make bench              measure the gateway beside a bare relay; bench-quick: roughly"
 	@echo "make bench-quality      replay recorded answers of real models (QUALITY=--quick for a few minutes)"
+	@echo "make bench-router       route recorded prompts of real models (ROUTER=--quick for a minute)"
 	@echo "make bench-pacing       many agents on one account, with pacing and without (PACING=--quick)"
 	@echo "make bench-budgets      many requests at once against one budget, and a replica killed"
 	@echo "make bench-runs         runs while replicas are killed, and how soon killed work goes on (RUNS=--quick)"
@@ -55,6 +57,9 @@ bench-quick: $(DEV)
 
 bench-quality: $(DEV)
 	$(PYTHON_HERE) -m bench.quality $(QUALITY)
+
+bench-router: $(DEV)
+	$(PYTHON_HERE) -m bench.router $(ROUTER)
 
 bench-pacing: $(DEV)
 	$(PYTHON_HERE) -m bench.pacing $(PACING)
