@@ -5,9 +5,9 @@ FROM ${PYTHON_IMAGE} AS build
 WORKDIR /app
 # The date is written into what is compiled; a fixed one makes that the same in every build.
 ENV SOURCE_DATE_EPOCH=315532800 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
-COPY requirements.lock ./
+COPY requirements-image.lock ./
 RUN python -m venv /venv \
-    && /venv/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r requirements.lock
+    && /venv/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r requirements-image.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY gateway gateway
 COPY router_service router_service

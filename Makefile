@@ -84,6 +84,7 @@ LOCK := uv pip compile --quiet --python-version 3.11 --universal --generate-hash
 lock:
 	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --all-extras --group dev -o requirements-dev.lock
 	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --extra eval -c requirements-dev.lock -o requirements.lock
+	echo 'setuptools>=77' | $(LOCK) pyproject.toml - -c requirements-dev.lock -o requirements-image.lock
 	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --all-extras --group dev --group deploy -c requirements-dev.lock -o requirements-deploy.lock
 
 $(RUN): requirements.lock pyproject.toml .ci/environment

@@ -27,7 +27,7 @@ from router_service.groundwork.strict import read_yaml
 _PREFIX = "LOCKGATE_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET = re.compile(
-    r"providers\..+\.api_key|router\.embedding\.api_key|metrics\.token"
+    r"providers\..+\.api_key|router\.(token|embedding\.api_key|store\.encryption.*)|metrics\.token"
     r"|attention\.persons\..+_secret|journal\.encryption.*"
 )
 _ADDRESSES = frozenset({"store.redis", "database.url"})

@@ -23,7 +23,7 @@ class Access:
         self._app = app
         self._token = settings.token.get_secret_value() if settings.token else None
         stated = settings.metrics_token
-        self._metrics = stated.get_secret_value() if stated else self._token
+        self._metrics = stated.get_secret_value() if stated else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or say why not."""

@@ -35,9 +35,9 @@ class Unusable(Exception):
 class ServerSettings(Section):
     """Where it listens, and who may ask.
 
-    Who has ``token`` may do everything; without one it listens on a loopback address only. With
-    ``metrics_token``, ``/metrics`` wants that one. A body has at most ``max_body`` bytes, an import
-    ``max_import``.
+    Who has ``token`` may do everything; without one it listens on a loopback address only.
+    ``/metrics`` wants ``metrics_token``, and nothing without one. A body has at most ``max_body``
+    bytes, an import ``max_import``.
     """
 
     host: str = "127.0.0.1"

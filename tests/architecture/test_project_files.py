@@ -42,7 +42,12 @@ def test_no_file_names_a_registry_or_leans_on_one_machine(pattern: re.Pattern[st
     assert found == []
 
 
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-deploy.lock")
+LOCKS = (
+    "requirements-image.lock",
+    "requirements.lock",
+    "requirements-dev.lock",
+    "requirements-deploy.lock",
+)
 
 
 def _project() -> dict[str, list[str]]:
@@ -51,6 +56,7 @@ def _project() -> dict[str, list[str]]:
     run: list[str] = read["project"]["dependencies"] + build
     dev: list[str] = run + read["dependency-groups"]["dev"]
     return {
+        "requirements-image.lock": run,
         "requirements.lock": run,
         "requirements-dev.lock": dev,
         "requirements-deploy.lock": dev + read["dependency-groups"]["deploy"],
@@ -90,9 +96,9 @@ def _versions(name: str) -> set[tuple[str, str]]:
 
 
 def test_development_uses_the_versions_that_run() -> None:
-    run, dev, deploy = map(_versions, LOCKS)
+    image, run, dev, deploy = map(_versions, LOCKS)
 
-    assert run <= dev <= deploy
+    assert image <= run <= dev <= deploy
 
 
 def test_what_is_not_python_in_a_package_is_installed_with_it() -> None:

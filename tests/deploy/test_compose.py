@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gateway.policy.keys import digest
+from router_service.process.config import load as load_router
 from tests.deploy.files import (
     COMPOSE,
     DEMO,
@@ -24,6 +26,9 @@ from tests.deploy.files import (
 from tests.deploy.playing import traffic
 
 CONFIG = "deploy/demo/lockgate.yaml"
+ROUTER = "deploy/demo/router.yaml"
+SCRAPED = {"gateway": CONFIG, "router": ROUTER}
+VARIABLE = re.compile(r"\$\{(\w+)[^}]*\}")
 SECRET = ("SECRET", "TOKEN", "PASSWORD", "API_KEY")
 EVERY = [
     pytest.param(file, name, id=f"{file}-{name}") for file in COMPOSE for name in services(file)
@@ -57,7 +62,7 @@ def test_docker_can_read_a_file(file: str) -> None:
 
 
 def _compose(docker: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    needed = ("LOCKGATE_KEY_SECRET", "LOCKGATE_DATABASE_PASSWORD")
+    needed = ("LOCKGATE_KEY_SECRET", "LOCKGATE_DATABASE_PASSWORD", "LOCKGATE_ROUTER_TOKEN")
     given = {"LOCKGATE_CONFIG": f"./{CONFIG}", **dict.fromkeys(needed, "given")}
     kept = {name: os.environ[name] for name in ("PATH", "DOCKER_CONFIG") if name in os.environ}
     return subprocess.run(
@@ -119,11 +124,13 @@ def test_stopping_waits_for_open_answers(file: str) -> None:
 
 
 @pytest.mark.parametrize("file", COMPOSE)
-def test_the_store_and_the_database_are_out_of_reach_of_all_but_the_gateway(file: str) -> None:
+def test_the_store_and_the_database_are_out_of_reach_of_all_but_gateway_and_router(
+    file: str,
+) -> None:
     behind = {name for name, one in services(file).items() if "back" in one["networks"]}
 
     assert read(file)["networks"]["back"] == {"internal": True}
-    assert behind == {"gateway", "redis", "postgres"}
+    assert behind == {"gateway", "router", "redis", "postgres"}
     assert all(services(file)[name]["networks"] == ["back"] for name in ("redis", "postgres"))
 
 
@@ -132,7 +139,7 @@ def test_the_demonstration_has_every_service_and_each_a_port_of_its_own() -> Non
     ports = [port.rsplit(":", 1)[1] for one in found.values() for port in one.get("ports", [])]
 
     assert found.keys() == {
-        *("gateway", "simulator", "load", "redis", "postgres", "prometheus", "grafana"),
+        *("gateway", "router", "simulator", "load", "redis", "postgres", "prometheus", "grafana"),
     }
     assert found["load"]["profiles"] == ["load"]
     assert len(set(ports)) == len(ports)
@@ -140,7 +147,8 @@ def test_the_demonstration_has_every_service_and_each_a_port_of_its_own() -> Non
 
 def test_the_demonstration_needs_nothing_from_its_environment() -> None:
     assert variables(DEMO) == {}
-    assert variables(CONFIG).keys() <= services(DEMO)["gateway"]["environment"].keys()
+    for service, config in (("gateway", CONFIG), ("router", ROUTER)):
+        assert variables(config).keys() <= services(DEMO)[service]["environment"].keys()
 
 
 def test_the_secrets_of_the_demonstration_say_what_they_are() -> None:
@@ -151,7 +159,7 @@ def test_the_secrets_of_the_demonstration_say_what_they_are() -> None:
         if name.endswith(SECRET)
     }
 
-    assert len(secrets) == 6
+    assert len(secrets) == 7
     assert all(value.startswith("demo-only-") for value in secrets)
 
 
@@ -167,7 +175,10 @@ def test_for_production_no_secret_has_a_value_and_none_that_is_needed_may_be_mis
     needed = {name for name, more in found.items() if more.startswith(":?")}
     silent = {name for name in found if name.endswith(SECRET)}
 
-    assert needed == {"LOCKGATE_CONFIG", "LOCKGATE_KEY_SECRET", "LOCKGATE_DATABASE_PASSWORD"}
+    assert needed == {
+        *("LOCKGATE_CONFIG", "LOCKGATE_KEY_SECRET", "LOCKGATE_DATABASE_PASSWORD"),
+        "LOCKGATE_ROUTER_TOKEN",
+    }
     assert {found[name] for name in silent - needed} == {":-"}
 
 
@@ -204,3 +215,31 @@ def test_every_variable_is_told_of(file: str) -> None:
     told = (ROOT / "docs/deploy.md").read_text("utf-8")
 
     assert [name for name in variables(file) if f"`{name}`" not in told] == []
+
+
+@pytest.mark.parametrize("file", COMPOSE)
+def test_the_gateway_asks_the_router_where_it_listens_with_the_token_that_it_wants(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gateway, router = (services(file)[name]["environment"] for name in ("gateway", "router"))
+    given = {"LOCKGATE_DATABASE_PASSWORD": "given", "LOCKGATE_ROUTER_TOKEN": "a-token"}
+    for name, value in router.items():
+        monkeypatch.setenv(name, VARIABLE.sub(lambda match: given[match[1]], value))
+    _, *named = services(file)["router"]["command"]
+    served = load_router(ROOT / ROUTER if named else None)
+    url = gateway.get("ROUTER_URL") or gateway["LOCKGATE_ROUTER__URL"]
+
+    assert url == f"http://router:{served.server.port}"
+    assert served.server.host == "0.0.0.0"
+    assert served.router.type == "semknn"
+    assert served.server.token is not None
+    assert router["LOCKGATE_ROUTER_TOKEN"] in gateway.values()
+    assert "postgresql+asyncpg://lockgate:" in served.database.url
+
+
+def test_what_is_scraped_is_what_serves_metrics() -> None:
+    jobs = read("deploy/prometheus/prometheus.yml")["scrape_configs"]
+    targets = {target for job in jobs for one in job["static_configs"] for target in one["targets"]}
+    ports = {name: read(file)["server"]["port"] for name, file in SCRAPED.items()}
+
+    assert targets == {f"{name}:{port}" for name, port in ports.items()}

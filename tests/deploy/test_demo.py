@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -17,11 +18,12 @@ import pytest
 
 from techniques import catalog
 from techniques.core import registry
-from tests.deploy.files import DEMO, read, services
+from tests.deploy.files import DEMO, ROOT, read, services
 from tests.deploy.playing import PROGRAM, traffic
 from tests.docs.documents import ADDRESS, commands
 from tests.fakes.client import Exchange, request
 from tests.fakes.gateway import Gateway
+from tests.fakes.router import RouterProcess
 from tests.fakes.simulator import Simulator
 from tests.services.postgres import Postgres
 from tests.services.valkey import Valkey
@@ -68,9 +70,21 @@ def gateway(
     config["server"] |= {"host": "127.0.0.1", "port": 0}
     config["database"] = {"url": postgres.database()}
     stated = services(DEMO)["gateway"]["environment"]
-    moved = {"SIMULATOR_URL": simulator.url, "LOCKGATE_REDIS_URL": valkey.url}
-    with Gateway(tmp_path_factory.mktemp("demo"), config, {**stated, **moved}) as running:
-        yield running
+    with _router(tmp_path_factory.mktemp("router"), config["database"]["url"]) as router:
+        moved = {
+            "SIMULATOR_URL": simulator.url,
+            "LOCKGATE_REDIS_URL": valkey.url,
+            "ROUTER_URL": router.url,
+        }
+        with Gateway(tmp_path_factory.mktemp("demo"), config, {**stated, **moved}) as running:
+            yield running
+
+
+def _router(folder: Path, database: str) -> RouterProcess:
+    """Return the router of the demonstration, at an address of this machine."""
+    stated = services(DEMO)["router"]["environment"]
+    moved = {"LOCKGATE_SERVER__HOST": "127.0.0.1", "LOCKGATE_DATABASE__URL": database}
+    return RouterProcess(folder, {**stated, **moved}, config=ROOT / "deploy/demo/router.yaml")
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_it_has_every_package_and_nothing_that_is_kept_out_of_the_build() -> Non
 def test_every_dependency_is_a_wheel_whose_hash_is_known() -> None:
     installs = [line for line in LINES if "pip install" in line]
 
-    assert "--require-hashes --only-binary :all: -r requirements.lock" in installs[0]
+    assert "--require-hashes --only-binary :all: -r requirements-image.lock" in installs[0]
     assert all("--no-deps --no-build-isolation" in line for line in installs[1:])
 
 

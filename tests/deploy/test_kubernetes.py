@@ -13,13 +13,21 @@ from typer.testing import CliRunner
 from docs import generate
 from gateway.cli import main
 from gateway.config import load
+from router_service.process.config import load as load_router
 from techniques.core.json import Json
 from tests.deploy.files import KUBERNETES, ROOT, read, variables
 
 CONFIG = f"{KUBERNETES}/lockgate.yaml"
-APART = {"kustomization.yaml", "lockgate.yaml", "podmonitor.yaml", "prometheus-adapter.yaml"}
+ROUTER = f"{KUBERNETES}/router.yaml"
+APART = {
+    *("kustomization.yaml", "lockgate.yaml", "podmonitor.yaml", "prometheus-adapter.yaml"),
+    *("router.yaml", "router-podmonitor.yaml"),
+}
 RESOURCES = list(read(f"{KUBERNETES}/kustomization.yaml")["resources"])
-LABELS = {"app.kubernetes.io/name": "lockgate"}
+LABELS = {
+    "": {"app.kubernetes.io/name": "lockgate"},
+    "router-": {"app.kubernetes.io/name": "lockgate-router"},
+}
 VERSIONS = ("1.29", "1.32", "1.36")
 GIVEN = {
     "OPENAI_API_KEY": "some-secret",
@@ -27,16 +35,24 @@ GIVEN = {
     "LOCKGATE_REDIS_URL": "rediss://user:password@redis.example.com:6379/0",
     "LOCKGATE_DATABASE_URL": "postgresql://lockgate:password@db.example.com/lockgate",
     "LOCKGATE_METRICS_TOKEN": "some-token",
+    "LOCKGATE_ROUTER_TOKEN": "some-token",
 }
+PARTS = {"": CONFIG, "router-": ROUTER}
+"""What the resources of the gateway, and of the router, begin with; and the configuration."""
 
 
 def resource(name: str) -> Json:
     return read(f"{KUBERNETES}/{name}.yaml")
 
 
+@pytest.fixture(params=PARTS)
+def part(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture
-def pod() -> Json:
-    return resource("deployment")["spec"]["template"]["spec"]
+def pod(part: str) -> Json:
+    return resource(f"{part}deployment")["spec"]["template"]["spec"]
 
 
 @pytest.fixture
@@ -73,14 +89,19 @@ def test_what_kustomize_makes_of_it_is_valid_too() -> None:
         [kubectl, "kustomize", str(ROOT / KUBERNETES)], capture_output=True, text=True, check=True
     )
     made = list(yaml.safe_load_all(told.stdout))
-    (config,) = (one for one in made if one["kind"] == "ConfigMap")
-    (deployment,) = (one for one in made if one["kind"] == "Deployment")
-    inside = deployment["spec"]["template"]["spec"]
-    mounted = [volume["configMap"] for volume in inside["volumes"] if "configMap" in volume]
+    configs = {one["metadata"]["name"] for one in made if one["kind"] == "ConfigMap"}
+    pods = [one["spec"]["template"]["spec"] for one in made if one["kind"] == "Deployment"]
+    mounted = [
+        volume["configMap"]["name"]
+        for it in pods
+        for volume in it["volumes"]
+        if "configMap" in volume
+    ]
 
-    assert len(made) == len(RESOURCES) + 1
-    assert mounted == [{"name": config["metadata"]["name"]}]
-    assert ":" in inside["containers"][0]["image"]
+    assert len(made) == len(RESOURCES) + len(PARTS)
+    assert len(pods) == len(PARTS)
+    assert sorted(mounted) == sorted(configs)
+    assert all(":" in it["containers"][0]["image"] for it in pods)
     for document in made:
         _valid(document, VERSIONS[-1])
 
@@ -91,19 +112,19 @@ def test_every_file_is_taken_up_or_told_to_be_apart() -> None:
     assert found == {*RESOURCES, *APART}
 
 
-def test_every_selector_selects_the_same_pods() -> None:
-    deployment = resource("deployment")["spec"]
+def test_every_selector_selects_the_same_pods(part: str) -> None:
+    deployment = resource(f"{part}deployment")["spec"]
     spread = deployment["template"]["spec"]["topologySpreadConstraints"]
 
-    assert deployment["template"]["metadata"]["labels"] == LABELS
+    assert deployment["template"]["metadata"]["labels"] == LABELS[part]
     assert [
         deployment["selector"]["matchLabels"],
         *(one["labelSelector"]["matchLabels"] for one in spread),
-        resource("service")["spec"]["selector"],
-        resource("poddisruptionbudget")["spec"]["selector"]["matchLabels"],
-        resource("networkpolicy")["spec"]["podSelector"]["matchLabels"],
-        resource("podmonitor")["spec"]["selector"]["matchLabels"],
-    ] == [LABELS] * 6
+        resource(f"{part}service")["spec"]["selector"],
+        resource(f"{part}poddisruptionbudget")["spec"]["selector"]["matchLabels"],
+        resource(f"{part}networkpolicy")["spec"]["podSelector"]["matchLabels"],
+        resource(f"{part}podmonitor")["spec"]["selector"]["matchLabels"],
+    ] == [LABELS[part]] * 6
 
 
 def test_a_pod_keeps_to_the_strictest_profile(pod: Json, container: Json) -> None:
@@ -131,21 +152,21 @@ def test_variables_of_services_are_not_taken_for_settings(pod: Json) -> None:
     assert pod["enableServiceLinks"] is False
 
 
-def test_a_pod_has_the_time_to_drain(pod: Json, container: Json) -> None:
+def test_a_pod_has_the_time_to_drain(part: str, pod: Json, container: Json) -> None:
     _, waits = container["lifecycle"]["preStop"]["exec"]["command"]
-    drain = float(read(CONFIG)["server"]["drain_s"])
+    drain = float(read(PARTS[part])["server"]["drain_s"])
 
     assert pod["terminationGracePeriodSeconds"] >= float(waits) + drain + 5
 
 
-def test_probes_and_services_find_the_port(container: Json) -> None:
+def test_probes_and_services_find_the_port(part: str, container: Json) -> None:
     (port,) = container["ports"]
-    (served,) = resource("service")["spec"]["ports"]
+    (served,) = resource(f"{part}service")["spec"]["ports"]
     probes = {
         kind: container[f"{kind}Probe"]["httpGet"] for kind in ("startup", "readiness", "liveness")
     }
 
-    assert port["containerPort"] == read(CONFIG)["server"]["port"]
+    assert port["containerPort"] == read(PARTS[part])["server"]["port"]
     assert served["targetPort"] == port["name"]
     assert {probe["port"] for probe in probes.values()} == {port["name"]}
     assert {kind: probe["path"] for kind, probe in probes.items()} == {
@@ -195,4 +216,31 @@ def test_every_secret_is_told_of() -> None:
     told = (ROOT / "docs/deploy.md").read_text("utf-8")
 
     assert variables(CONFIG).keys() == GIVEN.keys()
+    assert variables(ROUTER).keys() <= GIVEN.keys()
     assert [name for name in GIVEN if f"--from-literal={name}=" not in told] == []
+
+
+def test_the_router_is_asked_where_it_is_and_let_in_who_asks() -> None:
+    stated = read(CONFIG)["router"]
+    rules = resource("networkpolicy")["spec"]["egress"]
+    (out,) = (one for one in rules if one.get("to", [{}])[0].get("podSelector"))
+    (into,) = resource("router-networkpolicy")["spec"]["ingress"]
+
+    assert stated["url"] == f"http://{resource('router-service')['metadata']['name']}"
+    assert out["to"] == [{"podSelector": {"matchLabels": LABELS["router-"]}}]
+    assert out["ports"] == [{"protocol": "TCP", "port": read(ROUTER)["server"]["port"]}]
+    assert {"podSelector": {"matchLabels": LABELS[""]}} in into["from"]
+
+
+def test_the_router_gets_no_secret_but_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    (container,) = resource("router-deployment")["spec"]["template"]["spec"]["containers"]
+    given = {one["name"] for one in container["env"]}
+    for name in given:
+        monkeypatch.setenv(name, GIVEN[name])
+
+    loaded = load_router(Path(ROOT / ROUTER))
+
+    assert "envFrom" not in container
+    assert given == {*variables(ROUTER), "LOCKGATE_ROUTER_TOKEN"}
+    assert loaded.server.token is not None
+    assert loaded.server.metrics_token is not None

@@ -23,11 +23,18 @@ class RouterProcess:
     """It runs in *folder*, with *variables* in its environment, and nothing else of ours."""
 
     def __init__(
-        self, folder: Path, variables: Mapping[str, str] | None = None, *, port: int = 0
+        self,
+        folder: Path,
+        variables: Mapping[str, str] | None = None,
+        *,
+        port: int = 0,
+        config: Path | None = None,
     ) -> None:
         self.folder = folder
         self.port = port
         self._log = folder / "router.txt"
+        named = [] if config is None else ["-c", str(config)]
+        self._command = [sys.executable, "-m", "router_service", *named]
         kept = {name: value for name, value in os.environ.items() if "LOCKGATE" not in name}
         self._variables = {
             **kept,
@@ -54,10 +61,9 @@ class RouterProcess:
         return self._log.read_text(errors="replace")
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "router_service"]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, env=self._variables, cwd=self.folder
+                self._command, stdout=log, stderr=log, env=self._variables, cwd=self.folder
             )
         try:
             self._wait_until_ready()

@@ -18,6 +18,7 @@ from tests.fakes.client import Exchange, request
 from tests.fakes.router import ROOT, TOKEN, RouterProcess
 from tests.router_service.store.scene import FULL, observation
 
+OPEN = {"/healthz", "/readyz", "/metrics"}
 QUERY: Json = {"model": "small", "offers": [{"arm": "none"}, {"arm": "best_of_n/3"}]}
 
 
@@ -174,7 +175,7 @@ def test_what_another_process_writes_is_learnt(tmp_path: Path) -> None:
         assert other.ask("POST", "/v1/fit").json["rows"] == 5
 
 
-@pytest.mark.parametrize("path", sorted(PATHS - {"/healthz", "/readyz"}))
+@pytest.mark.parametrize("path", sorted(PATHS - OPEN))
 def test_only_the_bearer_of_the_token_is_served(closed: RouterProcess, path: str) -> None:
     for token in (None, "wrong", TOKEN[:-1]):
         reply = closed.ask("GET", path, token=token)
@@ -186,7 +187,16 @@ def test_only_the_bearer_of_the_token_is_served(closed: RouterProcess, path: str
 def test_how_it_is_anybody_may_ask(closed: RouterProcess) -> None:
     assert closed.ask("GET", "/healthz").json == {"status": "ok"}
     assert closed.ask("GET", "/readyz").json == {"status": "ready"}
+    assert closed.ask("GET", "/metrics").status == 200
     assert TOKEN not in closed.log
+
+
+def test_metrics_may_have_a_token_of_their_own(tmp_path: Path) -> None:
+    variables = {"LOCKGATE_ROUTER_TOKEN": TOKEN, "LOCKGATE_SERVER__METRICS_TOKEN": "other"}
+    with RouterProcess(tmp_path, variables) as router:
+        told = [router.ask("GET", "/metrics", token=it).status for it in (None, TOKEN, "other")]
+
+    assert told == [401, 401, 200]
 
 
 @pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}])
