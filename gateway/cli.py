@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib import metadata
@@ -152,8 +153,12 @@ def demo(names: Annotated[list[str] | None, _TECHNIQUES] = None) -> None:
 
 _MODELS = typer.Option("--models", help="Which models, by name, commas between them.")
 _OUTPUT = typer.Option("-o", "--output", help="The file to write.")
-_JUDGE = typer.Option("--judge", help="A judge to be measured too, by the same answers.")
+_JUDGE = typer.Option("--judge", help="Who judges: to be measured too, or to teach the router by.")
 _PARALLEL = typer.Option("--parallel", min=1, max=64, help="How many calls at a time.")
+_ROUTER = typer.Option("--router", help="Teach the router instead.")
+_SAMPLES = typer.Option("--samples", min=2, max=10, help="Answers to each, for the router.")
+_MAX_COST = typer.Option("--max-cost-usd", min=0.0, help="What that may cost, in dollars.")
+_DRY_RUN = typer.Option("--dry-run", help="Tell what that costs, and end.")
 
 
 @main.command()
@@ -161,24 +166,42 @@ def calibrate(  # noqa: PLR0913 - each is an option of the command
     questions: Path,
     *,
     models: Annotated[str, _MODELS],
-    output: Annotated[Path, _OUTPUT],
+    output: Annotated[Path | None, _OUTPUT] = None,
     judge: Annotated[str | None, _JUDGE] = None,
     config: Annotated[Path | None, FILE] = None,
     parallel: Annotated[int, _PARALLEL] = 4,
+    router: Annotated[bool, _ROUTER] = False,
+    samples: Annotated[int, _SAMPLES] = 5,
+    max_cost_usd: Annotated[float | None, _MAX_COST] = None,
+    dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> None:
     """Ask models the QUESTIONS, mark the answers, and write down how often each is right.
 
     QUESTIONS has a JSON object a line with `prompt` or `messages`, and `reference`. Name the file
     that comes of it in the configuration, as reliability.calibration: votes of several models, and
     the scores of a judge that was measured, then weigh by it.
+
+    With --router each question is answered several times over, and the router is told what each of
+    its arms would have come to; questions then need no reference where there is a judge. It tells
+    first about what that costs, and stops before it costs more than --max-cost-usd. Broken off, it
+    goes on where it was.
     """
+    names = [name.strip() for name in models.split(",") if name.strip()]
+    if router:
+        from gateway.calibrating import Asking, teach  # numpy takes long to import
+
+        most = math.inf if max_cost_usd is None else max_cost_usd
+        asked = Asking(questions, output, tuple(names), judge, samples, most, parallel)
+        teach(asked, config, dry_run=dry_run)
+        return
+    if output is None:
+        stop("Missing option '-o' / '--output': the file to write.")
     if not output.absolute().parent.is_dir() or output.is_dir():
         stop(f"{output} cannot be written: name a file in a folder that is there.")
     loaded, known = checked(config)
-    names = [name.strip() for name in models.split(",") if name.strip()]
     try:
-        asked = read_questions(questions.read_text("utf-8"))
-        wanted = Wanted(names, asked, judge, parallel)
+        asked_of = read_questions(questions.read_text("utf-8"))
+        wanted = Wanted(names, asked_of, judge, parallel)
         marks = anyio.run(measured, loaded, known, wanted)
     except (OSError, UnicodeDecodeError, UnusableQuestions, UnknownModel) as error:
         stop(f"{questions}: {error}" if isinstance(error, UnusableQuestions) else str(error))

@@ -25,7 +25,7 @@ from techniques.core.json import Json
 from techniques.parts.effort import Effort
 
 _JUDGE: Final = "judge"
-_EFFORTS: Final[tuple[Effort, ...]] = get_args(Effort)
+EFFORTS: Final[tuple[Effort, ...]] = get_args(Effort)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Learner:
         others = beside(answered.model, answered.pool, arms)
         drawing = Drawing(
             samples=self._samples,
-            efforts=tuple(one for one in _EFFORTS if one in others.efforts),
+            efforts=tuple(one for one in EFFORTS if one in others.efforts),
             judged=answered.judge is not None,
             valued=answered.judge is not None,
         )
@@ -159,7 +159,7 @@ def beside(model: Model, pool: Iterable[Model], arms: Iterable[Arm]) -> Others:
         one.name for one in pool if one.name != model.name and (one.name in channels or goes_on)
     ]
     efforts = [arm.effort for arm in arms if arm.technique == PLAIN.technique and arm.effort]
-    return Others(models, [one for one in _EFFORTS if one in efforts])
+    return Others(models, [one for one in EFFORTS if one in efforts])
 
 
 def unpriced(rows: Iterable[Observation]) -> list[Observation]:

@@ -11,11 +11,12 @@ from typing import Final, Literal, TypeAlias
 from techniques.parts.judge import Side
 
 Source: TypeAlias = Literal[
-    "tests", "validator", "schema", "feedback", "tool_success", "judge", "reask"
+    "tests", "reference", "validator", "schema", "feedback", "tool_success", "judge", "reask"
 ]
 RELIABILITY: Final = MappingProxyType(
     {
         "tests": 1.0,
+        "reference": 1.0,
         "validator": 1.0,
         "schema": 1.0,
         "feedback": 1.0,
@@ -27,7 +28,7 @@ RELIABILITY: Final = MappingProxyType(
 """How far each source is to be believed."""
 REASK_S: Final = 300.0
 REASK_SIMILARITY: Final = 0.9
-_EXACT: Final = frozenset({"tests", "validator", "schema"})
+_EXACT: Final = frozenset({"tests", "reference", "validator", "schema"})
 _FORM: Final = frozenset({"validator", "schema"})  # who keeps the form may still be wrong
 _ANCHOR: Final = 0.7
 _STEP: Final = 0.1
