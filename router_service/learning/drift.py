@@ -1,4 +1,4 @@
-"""Tells when what was learnt grows old: by its age, and by a change of the plain call itself."""
+"""Tells when what was learnt may not hold any more: plain answers are not what they were."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from statistics import fmean, pvariance
 from typing import Final
 
-import numpy as np
-
 from router_service.contract import Observation
 
-_DAY_S: Final = 86_400.0
 _RECENT: Final = 100
 _LEAST_RECENT: Final = 30
 _LEAST_BEFORE: Final = 60
@@ -30,13 +27,6 @@ class Drift:
     before: float
     now: float
     sigmas: float
-
-
-def recency(ages_s: np.ndarray, half_life_days: float) -> np.ndarray:
-    """Return what observations of that age count: 1 now, half after the half-life."""
-    halves: np.ndarray = np.maximum(ages_s, 0.0) / (half_life_days * _DAY_S)
-    weights: np.ndarray = np.exp2(-halves)
-    return weights
 
 
 def drifts(rows: Iterable[Observation]) -> list[Drift]:

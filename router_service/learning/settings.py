@@ -45,16 +45,11 @@ class LearningSettings(Section):
     """Nothing is learnt unless it is asked for.
 
     ``judge`` is the model that judges samples, None for the one that judges for techniques.
-    What was observed counts half after ``half_life_days`` and is deleted after ``ttl_days``.
-    With fewer than ``min_rows`` observations of a kind of answer nothing but priors decides.
-    ``store_prompts``: the text of prompts is kept beside what was observed.
+    What was observed is deleted after ``ttl_days``.
     """
 
     enabled: bool = False
     judge: str | None = None
     exploration: ExplorationSettings = ExplorationSettings()
     sampling: SamplingSettings = SamplingSettings()
-    half_life_days: float = Field(30.0, gt=0, allow_inf_nan=False)
     ttl_days: float = Field(90.0, gt=0, allow_inf_nan=False)
-    min_rows: int = Field(60, ge=1)
-    store_prompts: bool = False

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 from random import Random
 
-import numpy as np
 import pytest
 
 from router_service.contract import Observation
-from router_service.learning.drift import drifts, recency
-
-DAY = 86_400.0
+from router_service.learning.drift import drifts
 
 
 def rows(qualities: list[float], source: str = "judge", each: int = 1) -> list[Observation]:
@@ -31,12 +28,6 @@ def rows(qualities: list[float], source: str = "judge", each: int = 1) -> list[O
 def noisy(seed: int, mean: float, count: int) -> list[float]:
     random = Random(seed)
     return [random.gauss(mean, 0.1) for _ in range(count)]
-
-
-def test_what_is_a_half_life_old_counts_half() -> None:
-    weights = recency(np.array([0.0, 30 * DAY, 60 * DAY, -5.0]), 30)
-
-    assert weights == pytest.approx([1.0, 0.5, 0.25, 1.0])
 
 
 def test_a_shift_of_the_plain_answers_is_told() -> None:
