@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol, TypeAlias
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from router_service import picking, routers
 from router_service.contract import Observation, RouteDecision, RouteQuery
 from router_service.scores import Scorer, Scores
 from router_service.settings import RouterSettings
 
+if TYPE_CHECKING:
+    from router_service.learning.drift import Drift
+    from router_service.learning.watch import Watch
+
 _FIXED: Final = RouterSettings()
+
+
+def _now() -> float:
+    return datetime.now(UTC).timestamp()
 
 
 class Tried(Protocol):
@@ -48,11 +57,14 @@ class Engine:
         settings: RouterSettings = _FIXED,
         *,
         explore: Explorer | None = None,
+        clock: Callable[[], float] = _now,
     ) -> None:
         importlib.import_module(f"{routers.__name__}.{settings.type}")
         self._name = settings.type
         self._scorer = routers.ROUTERS[settings.type](settings)
         self._explore = explore
+        self._clock = clock
+        self._watch = None if settings.type == "fixed" else _watch()
 
     @property
     def scorer(self) -> Scorer:
@@ -65,6 +77,7 @@ class Engine:
         Raises:
             NoExactProfile: The query is strict, and nothing was learnt of its models.
         """
+        query = self._masked(query)
         scores = self._scorer(query)
         greedy = picking.decision(self._name, query, scores)
         if self._explore is None or not query.explore or not scores.arms:
@@ -80,6 +93,24 @@ class Engine:
             explored=tried.explored,
         )
 
+    @property
+    def drifts(self) -> Sequence[Drift]:
+        """Where plain answers are not what they were."""
+        return () if self._watch is None else self._watch.drifts
+
+    def _masked(self, query: RouteQuery) -> RouteQuery:
+        """Return *query* with those arms masked that have made answers worse."""
+        if self._watch is None:
+            return query
+        masks = self._watch.masks(query.model, self._clock())
+        if not masks:
+            return query
+        offers = tuple(
+            offer.model_copy(update={"masked": offer.masked or masks.get(offer.arm, "")})
+            for offer in query.offers
+        )
+        return query.model_copy(update={"offers": offers})
+
     async def route(self, query: RouteQuery) -> RouteDecision:
         """Decide."""
         return self.decide(query)
@@ -90,8 +121,16 @@ class Engine:
         It takes its time: call it in another thread, and not in two at once. Until it is done,
         decisions go on by what was known.
         """
+        if self._watch is not None:
+            self._watch.learn(rows, afresh=afresh)
         self._scorer = self._scorer.learnt(rows, afresh=afresh)
 
     def serve(self, scorer: Scorer) -> None:
         """Decide by *scorer* from now on: one that was learnt elsewhere, and found good."""
         self._scorer = scorer
+
+
+def _watch() -> Watch:
+    from router_service.learning.watch import Watch  # numpy takes long to import
+
+    return Watch()
