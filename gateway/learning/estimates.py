@@ -23,10 +23,10 @@ def expected_usd(study: Study, request: Request) -> float:
     """Return about what *study* costs, in dollars; what has no price counts nothing."""
     own = _usd(request, study.model)
     judged = 0.0 if study.judge is None else _verdict_usd(request, study.judge)
-    if not isinstance(study.options, Drawing):
-        return own + _SAMPLED * judged
-    drawing = study.options
     others = [_usd(request, model) for model in study.pool if model.name != study.model.name]
+    if not isinstance(study.options, Drawing):
+        return own + sum(others) + _SAMPLED * judged
+    drawing = study.options
     answers = drawing.samples + len(others) + len(drawing.efforts)
     valuer = study.valuer or study.judge
     valued = 0.0 if valuer is None else _verdict_usd(request, valuer)

@@ -13,7 +13,14 @@ import numpy as np
 from gateway.channels.overheard import Heard
 from gateway.learning.counts import Kind
 from gateway.learning.running import Studied, Study
-from gateway.learning.studies import Drawing, Findings, Verdict, full_trace, judge_sample
+from gateway.learning.studies import (
+    Drawing,
+    Findings,
+    Sampling,
+    Verdict,
+    full_trace,
+    judge_sample,
+)
 from gateway.learning.traces import Others, priced, trace_of
 from gateway.policy.models import Model
 from gateway.wire.dialect import Call
@@ -70,10 +77,13 @@ class Learner:
         return self._traced(answered)
 
     def _judged(self, answered: Answered) -> Assignment:
-        verdict = Verdict()
-        card, options = judge_sample(verdict, answered.heard or Heard())
+        verdict, arm = Verdict(), arm_of(answered.observation.arm)
+        effort = next((one for one in EFFORTS if one == arm.effort), None)
+        other = [one for one in answered.pool if one.name == arm.channel]
+        wanted = Sampling(other=bool(other), effort=effort)
+        card, options = judge_sample(verdict, answered.heard or Heard(), wanted)
         judge = answered.valuer or answered.judge
-        study = Study(answered.call, answered.model, card, options, judge=judge)
+        study = Study(answered.call, answered.model, card, options, tuple(other), judge)
         return Assignment(study, partial(self._write_verdict, answered.observation, verdict))
 
     async def _write_verdict(self, of: Observation, verdict: Verdict, studied: Studied) -> bool:

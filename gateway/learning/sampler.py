@@ -19,6 +19,7 @@ from gateway.learning.learnt import Answered, Learner
 from gateway.learning.running import DIALECT, Laboratory
 from gateway.learning.traces import usd
 from gateway.metering.ledger import Fact, RequestFinished
+from router_service.arms import PLAIN, arm_of
 from router_service.learning.purse import Purse
 from router_service.learning.settings import SamplingSettings
 from techniques.core.errors import RequestRejected
@@ -74,10 +75,12 @@ class Sampler:
     def offer(self, answered: Answered) -> None:
         """Have *answered* studied, if it is its turn; nobody waits for that.
 
-        A technique's answer is judged if it was listened to. A plain one need not be.
+        A technique's answer is judged if it was listened to. That of a single call need not be:
+        it is asked for once more.
         """
-        plainly = answered.observation.arm == "none"
-        judged = self.listens() is not None if plainly else answered.heard is not None
+        arm = arm_of(answered.observation.arm)
+        alone = arm.technique == PLAIN.technique
+        judged = self.listens() is not None if alone else answered.heard is not None
         if judged and answered.judge is not None:
             self._put("judge_sample", answered)
         if self._dice.random() < self._settings.trace_rate:

@@ -58,8 +58,14 @@ class Drawing(BaseModel, frozen=True, extra="forbid"):
     checked: bool = True
 
 
-class NoOptions(BaseModel, frozen=True, extra="forbid"):
-    """There is nothing to say."""
+class Sampling(BaseModel, frozen=True, extra="forbid"):
+    """Whose answer is compared with the plain one, where none was heard.
+
+    That of the ``other`` model of the pool, or of the model itself with more ``effort``.
+    """
+
+    other: bool = False
+    effort: Effort | None = None
 
 
 @dataclass(slots=True)
@@ -94,13 +100,14 @@ def full_trace(found: Findings, options: Drawing) -> tuple[Card, Drawing]:
     return _card(TRACE, Drawing, lambda task, channels: _traced(task, channels, found)), options
 
 
-def judge_sample(found: Verdict, heard: Heard) -> tuple[Card, NoOptions]:
+def judge_sample(found: Verdict, heard: Heard, options: Sampling) -> tuple[Card, Sampling]:
     """Return what has the judge compare what was *heard*, into *found*.
 
-    Without an answer only the plain call is looked at; without that it is made.
+    What was not heard is asked for; where no other answer is wanted, only the plain one is looked
+    at.
     """
-    card = _card(SAMPLE, NoOptions, lambda task, channels: _sampled(task, channels, found, heard))
-    return card, NoOptions()
+    card = _card(SAMPLE, Sampling, lambda task, channels: _sampled(task, channels, found, heard))
+    return card, options
 
 
 def _card(
@@ -214,12 +221,11 @@ async def _checks(attempt: Attempt, own: Sequence[Candidate]) -> dict[int, float
 
 
 async def _sampled(
-    task: Task[NoOptions], channels: Channels, found: Verdict, heard: Heard
+    task: Task[Sampling], channels: Channels, found: Verdict, heard: Heard
 ) -> AsyncGenerator[Event, None]:
     attempt = begin(task, channels, SAMPLE)
     judge = attempt.judge()
-    plain = heard.first or await _plain(attempt)
-    answer = heard.answer
+    plain, answer = await _answers(attempt, task.options, heard)
     calls = {"j0": Asking(judge, verdict_request(attempt.aside(judge, "j0"), plain))}
     if answer is not None and answer.parts != plain.parts:
         for step, order in {"p0a": (answer, plain), "p0b": (plain, answer)}.items():
@@ -237,21 +243,32 @@ async def _sampled(
         yield event
 
 
+async def _answers(attempt: Attempt, options: Sampling, heard: Heard) -> tuple[Reply, Reply | None]:
+    """Return the plain answer and the one to compare with it, if any; ask for what is missing.
+
+    Raises:
+        GatewayError: One of them did not come.
+    """
+    primary, pool = attempt.channels.primary, attempt.channels.pool
+    plainly = replace(attempt.request, stream=False, role="candidate", step="c0")
+    missing: dict[str, Asking] = {}
+    if heard.first is None:
+        missing["c0"] = Asking(primary, plainly)
+    if heard.answer is None and options.other:
+        missing["c1"] = Asking(pool[-1], replace(plainly, step="c1"))
+    elif heard.answer is None and options.effort is not None:
+        wish = raised(plainly.thinking, options.effort)
+        missing["c1"] = Asking(primary, replace(plainly, step="c1", thinking=wish))
+    outcomes = await attempt.ask(list(missing.values()))
+    came: dict[str, Reply] = {}
+    for step, outcome in zip(missing, outcomes, strict=True):
+        if not isinstance(outcome, Reply):
+            raise outcome
+        came[step] = outcome
+    return heard.first or came["c0"], heard.answer or came.get("c1")
+
+
 def _side(texts: Mapping[str, str]) -> Side | None:
     """Return what both orders say; None where a judge failed, which says nothing."""
     sides = [read_preference(texts[step]) if step in texts else None for step in ("p0a", "p0b")]
     return None if None in sides else agreed(*sides)
-
-
-async def _plain(attempt: Attempt) -> Reply:
-    """Return the answer of a plain call.
-
-    Raises:
-        GatewayError: There is none.
-    """
-    primary = attempt.channels.primary
-    request = replace(attempt.request, stream=False, role="candidate", step="c0")
-    (outcome,) = await attempt.ask([Asking(primary, request)])
-    if not isinstance(outcome, Reply):
-        raise outcome
-    return outcome

@@ -82,6 +82,21 @@ async def test_a_plain_answer_is_scored_by_itself() -> None:
     assert said.quality == said.plain_quality
 
 
+@pytest.mark.parametrize("arm", ["none/-/sim-large", "none/-/primary/high"])
+async def test_the_answer_of_another_model_or_with_more_effort_is_asked_for_again(
+    arm: str,
+) -> None:
+    async with working(ALL) as work:
+        work.sampler.offer(work.scene.answered(arm))
+        await work.done()
+
+    (finished,) = work.scene.facts.finished
+    drawn = {row.step: row.model for row in finished.rows if row.role == "candidate"}
+    (said,) = work.kept.said
+    assert drawn == {"c0": "sim-small", "c1": "sim-large" if "large" in arm else "sim-small"}
+    assert said.plain_quality is not None
+
+
 async def test_an_answer_that_is_the_plain_one_needs_no_comparison() -> None:
     async with working(ALL) as work:
         work.sampler.offer(work.scene.answered("best_of_n/3", heard("It is 391.", "It is 391.")))
