@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from router_service.contract import Observation
+from router_service.contract import Features, Observation
 from router_service.partition import Codes, Matrix, Numbers, Partition, joined, unit
 from router_service.pools import fingerprint
 from techniques.parts.features import CONTENT
@@ -133,9 +133,8 @@ def group_names(row: Observation) -> tuple[str, ...]:
     return (features.kind, features.category, features.label, features.system)
 
 
-def counted(row: Observation) -> list[float]:
-    """Return the numbers of *row* in the order of ``COUNTED``."""
-    features = row.features
+def counted(features: Features) -> list[float]:
+    """Return the numbers of a request with *features* in the order of ``COUNTED``."""
     content = features.content
     return [
         math.log1p(features.tokens) / 10,
@@ -156,13 +155,14 @@ def _columns(rows: Sequence[Observation], names: _Names) -> Columns:
         ]
         for row in rows
     ]
+    numbers = [counted(row.features) for row in rows]
     return Columns(
         at=np.array([row.at for row in rows], np.float64),
         request=_codes([_code(names.requests, row.request_id) for row in rows]),
         arm=_codes([_code(names.arms, row.arm) for row in rows]),
         pool=_codes([_code(names.pools, fingerprint(row.model, row.pool)) for row in rows]),
         groups=_codes(groups).reshape(-1, len(LEVELS)),
-        counted=np.array([counted(row) for row in rows], np.float32).reshape(-1, len(COUNTED)),
+        counted=np.array(numbers, np.float32).reshape(-1, len(COUNTED)),
         quality=_numbers([row.quality for row in rows]),
         plain=_numbers([row.plain_quality for row in rows]),
         cost=np.log(np.maximum(_numbers([row.cost for row in rows]), _LEAST_COST)),

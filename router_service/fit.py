@@ -11,24 +11,54 @@ import numpy as np
 
 from router_service.contract import Features, RouteQuery
 from router_service.entries import Entries, arm_costs, entries
-from router_service.experience import Experience
+from router_service.experience import Experience, counted
 from router_service.levels import ARM_KAPPA, Levels, fitted, total
-from router_service.neighbours import Near, Neighbourhood, effective, mean, neighbourhood
-from router_service.partition import Codes, Numbers, unit
+from router_service.neighbours import (
+    Near,
+    Neighbourhood,
+    effective,
+    mean,
+    neighbourhood,
+    trust_told,
+)
+from router_service.partition import Matrix, Numbers, unit
+from router_service.trend import Trend, trend
 
 _FLOOR: Final = 0.05
 _UNSEEN: Final = 0.5  # as wide as a coin: what nobody saw yet may be anything
 _UNSEEN_ROWS: Final = 4.0
 
 
+class Terms(NamedTuple):
+    """By what is reckoned.
+
+    ``neighbours`` of each arm are asked; what is expected of all counts for ``kappa`` rows beside
+    them. A row counts half after ``half_life_days``.
+    """
+
+    neighbours: int
+    kappa: float
+    half_life_days: float
+
+
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The levels of gains and costs, and what is left of each entry for its neighbours to tell."""
+    """The levels of gains and costs, and what is left of each entry for its neighbours to tell.
+
+    ``kappa`` is how many rows what is expected of all counts for, beside neighbours; ``trusts`` is
+    how far these are to be believed, by encoder. ``encoder`` is the one by whose vectors ``trend``
+    goes, and ``said`` what it says of each entry.
+    """
 
     known: Experience
     entries: Entries
     gains: Levels
+    trend: Trend
+    encoder: str
+    said: Numbers
     gain_left: Numbers
+    kappa: float
+    trusts: Mapping[str, float]
     costs: Levels
     cost_left: Numbers
     usual: Sequence[float | None]
@@ -44,35 +74,47 @@ class Fit:
 
     def look(self, query: RouteQuery, most: int) -> View:
         """Return what lies around *query*: the *most* similar entries of each arm."""
-        near = None
+        near, values, encoder = None, None, ""
         if query.vector is not None and (values := unit(query.vector)) is not None:
-            there = self.neighbourhoods.get(query.vector.encoder)
+            encoder = query.vector.encoder
+            there = self.neighbourhoods.get(encoder)
             near = there.around(values, most) if there else None
-        return View(self, self.groups(query.features), near)
+        place = Place(
+            self.groups(query.features),
+            self._numbers(query.features, values if encoder == self.encoder else None),
+            near,
+            self.trusts.get(encoder, 1.0),
+        )
+        return View(self, place)
+
+    def _numbers(self, features: Features, values: Matrix | None) -> Numbers:
+        """Return how far the numbers of a request are from the middle of all."""
+        numbers = np.array(counted(features), np.float64)
+        if self.encoder:
+            basis = self.known.partitions[self.encoder].basis
+            along = np.full(basis.shape[1], np.nan, np.float32)
+            if values is not None and len(values) == len(basis):
+                along = values @ basis
+            numbers = np.concatenate([numbers, along])
+        return np.nan_to_num(numbers - self.trend.middle)
 
 
-class Shrinkage(NamedTuple):
-    """How far neighbours must outnumber what is expected of all, before they are believed.
+class Place(NamedTuple):
+    """Where a prompt lies: its groups, its numbers, its neighbours and how far to believe them."""
 
-    ``doubt`` is more where what was learnt is of other models. It makes the estimate keep closer
-    to the mean of all; it makes nothing surer.
-    """
-
-    kappa: float
-    doubt: float = 1.0
-
-    @property
-    def towards(self) -> float:
-        """How many rows the mean of all counts for."""
-        return self.kappa * self.doubt
+    groups: Sequence[int]
+    numbers: Numbers
+    near: Near | None
+    trust: float
 
 
 class View:
     """One prompt's place in a fit."""
 
-    def __init__(self, fit: Fit, groups: Sequence[int], near: Near | None) -> None:
+    def __init__(self, fit: Fit, place: Place) -> None:
+        near = place.near
         self._fit = fit
-        self._groups = groups
+        self._place = place
         self.similarity = near.similarity if near else None
         self.far = near is not None and near.gate <= 0
         if near is None:
@@ -92,29 +134,32 @@ class View:
         """Return what *arm* usually cost, in plain calls; None if it is not known."""
         return self._fit.usual[arm] if arm >= 0 else None
 
-    def plain_quality(self, shrinkage: Shrinkage) -> float | None:
+    def plain_quality(self, doubt: float) -> float | None:
         """Return how good the plain call's answer is expected to be, None where nothing tells."""
         made = self._fit.entries
         if not self._fit.gains.rows(made.plain):
             return None
-        quality, _, _ = self.gain(made.plain, made.middle, shrinkage)
+        quality, _, _ = self.gain(made.plain, made.middle, doubt)
         return min(max(quality, 0.0), 1.0)
 
-    def gain(self, arm: int, above: float, shrinkage: Shrinkage) -> tuple[float, float, float]:
+    def gain(self, arm: int, above: float, doubt: float) -> tuple[float, float, float]:
         """Return what *arm* is expected to gain, its standard deviation, and rows like this one.
 
-        *above* is what was expected before anything was seen.
+        *above* is what was expected before anything was seen. *doubt* is more than 1 where what was
+        learnt is of other models: the estimate keeps closer to the mean of all, and is no surer.
         """
-        rows, here = 0.0, 0.0
-        if self.similarity is not None and arm >= 0:
-            rows, here = float(self._gain_rows[arm]), float(self._gain[arm])
-        if arm >= 0:
-            above += self._fit.gains.at(arm, self._groups)
-        spread = float(self._fit.spreads[arm]) / math.sqrt(rows + shrinkage.kappa)
-        kappa = shrinkage.towards
-        return above + here * rows / (rows + kappa), spread, rows
+        kappa, place = self._fit.kappa, self._place
+        if arm < 0:
+            return above, float(self._fit.spreads[-1]) / math.sqrt(kappa), 0.0
+        above += self._fit.gains.at(arm, place.groups) + self._fit.trend.at(arm, place.numbers)
+        rows, surest = 0.0, kappa + self._fit.gains.rows(arm)
+        if self.similarity is not None:
+            rows = float(self._gain_rows[arm])
+            above += place.trust * float(self._gain[arm]) * rows / (rows + kappa * doubt)
+            kappa = min((rows + kappa) / place.trust - rows, surest)
+        return above, float(self._fit.spreads[arm]) / math.sqrt(rows + kappa), rows
 
-    def cost(self, arm: int, prior: float, shrinkage: Shrinkage) -> float:
+    def cost(self, arm: int, prior: float, doubt: float) -> float:
         """Return what *arm* is expected to cost, in plain calls; *prior*: before it was seen."""
         fit, above = self._fit, math.log(max(prior, 1e-3))
         if arm < 0:
@@ -122,10 +167,10 @@ class View:
         usual, rows = fit.usual[arm], fit.costs.rows(arm)
         if usual is not None:
             above = (rows * math.log(usual) + ARM_KAPPA * above) / (rows + ARM_KAPPA)
-            above += fit.costs.at(arm, self._groups)
+            above += fit.costs.at(arm, self._place.groups)
         if self.similarity is not None:
             near = float(self._cost_rows[arm])
-            above += float(self._cost[arm]) * near / (near + shrinkage.towards)
+            above += float(self._cost[arm]) * near / (near + fit.kappa * doubt)
         return math.exp(above)
 
     def seconds(self, arm: int) -> float:
@@ -133,47 +178,84 @@ class View:
         return float(self._fit.seconds[arm]) if arm >= 0 else 0.0
 
 
-def fit(known: Experience, profile: str, half_life_days: float) -> Fit:
+def fit(known: Experience, profile: str, terms: Terms) -> Fit:
     """Return what *known* tells of the models of *profile*."""
-    made = entries(known, profile, half_life_days)
-    usual = [*arm_costs(known.columns, known.columns.cost, made.plain), None]
-    return _fit(known, made, usual, _neighbourhoods(known, made))
-
-
-def weakened(whole: Fit, share: float) -> Fit:
-    """Return *whole* with each row at *share* of its weight."""
-    made = whole.entries
-    made = replace(made, counts=share * made.counts, costs=share * made.costs)
-    return _fit(whole.known, made, whole.usual, whole.neighbourhoods)
-
-
-def _fit(
-    known: Experience,
-    made: Entries,
-    usual: Sequence[float | None],
-    neighbourhoods: Mapping[str, Neighbourhood],
-) -> Fit:
-    gains, gain_left = fitted(made.value, made.counts, made.arm, made.groups)
-    apart = np.array([math.log(each) if each else 0.0 for each in usual])[made.arm]
-    costs, cost_left = fitted(made.cost - apart, made.costs, made.arm, made.groups)
+    made = entries(known, profile, terms.half_life_days)
+    gains, left = fitted(made.value, made.counts, made.arm, made.groups)
+    sizes = {name: len(each.vectors) for name, each in known.partitions.items()}
+    encoder = max(sizes, key=lambda name: sizes[name], default="")
+    trending, said = trend(left, made.counts, made.arm, _numbers(known, made, encoder))
+    near = _neighbourhoods(known, made)
+    most, kappa = terms.neighbours, terms.kappa
+    costs, cost_left, usual = _costs(known, made)
     return Fit(
-        known,
-        made,
-        gains,
-        gain_left,
-        costs,
-        cost_left,
-        usual,
-        _spreads(gain_left, made.counts, made.arm, made.plain + 1),
-        _seconds(known),
-        neighbourhoods,
+        known=known,
+        entries=made,
+        gains=gains,
+        trend=trending,
+        encoder=encoder,
+        said=said,
+        gain_left=left - said,
+        kappa=kappa,
+        trusts={
+            name: trust_told(each, left - said, made.counts, most=most, kappa=kappa)
+            for name, each in near.items()
+        },
+        costs=costs,
+        cost_left=cost_left,
+        usual=usual,
+        spreads=_spreads(left - said, made),
+        seconds=_seconds(known),
+        neighbourhoods=near,
     )
 
 
-def _spreads(left: Numbers, counts: Numbers, arms: Codes, size: int) -> Numbers:
+def weakened(whole: Fit, share: float) -> Fit:
+    """Return *whole* with each row at *share* of its weight: its means are shrunk the more."""
+    made = whole.entries
+    made = replace(made, counts=share * made.counts, costs=share * made.costs)
+    gains, left = fitted(made.value, made.counts, made.arm, made.groups)
+    costs, cost_left, _ = _costs(whole.known, made)
+    left -= whole.said
+    return replace(
+        whole,
+        entries=made,
+        gains=gains,
+        gain_left=left,
+        costs=costs,
+        cost_left=cost_left,
+        spreads=_spreads(left, made),
+    )
+
+
+def _costs(known: Experience, made: Entries) -> tuple[Levels, Numbers, Sequence[float | None]]:
+    """Return the levels of the logarithm of costs about the usual one of each arm, and that."""
+    usual = [*arm_costs(known.columns, known.columns.cost, made.plain), None]
+    apart = np.array([math.log(each) if each else 0.0 for each in usual])[made.arm]
+    return *fitted(made.cost - apart, made.costs, made.arm, made.groups), usual
+
+
+def _numbers(known: Experience, made: Entries, encoder: str) -> Matrix:
+    """Return the numbers of every entry: what was counted, and its vector by *encoder* in brief.
+
+    One that has no vector is taken to be in the middle of the others.
+    """
+    numbers = known.columns.counted[made.row]
+    if not encoder:
+        return numbers
+    partition = known.partitions[encoder]
+    place = partition.of(made.request)
+    along = partition.brief[place]
+    missing = place < 0
+    if missing.any():
+        along[missing] = along[~missing].mean(axis=0) if not missing.all() else 0.0
+    return np.concatenate([numbers, along], axis=1, dtype=np.float32)
+
+
+def _spreads(left: Numbers, made: Entries) -> Numbers:
     """Return the standard deviation of what is left of each arm; the last is for any other."""
-    rows = total(arms, counts, size)
-    squares = total(arms, counts * left**2, size)
+    rows = total(made.arm, made.counts, made.plain + 1)
+    squares = total(made.arm, made.counts * left**2, made.plain + 1)
     together = (squares[:-1].sum() + _UNSEEN_ROWS * _UNSEEN**2) / (rows[:-1].sum() + _UNSEEN_ROWS)
     own = (squares + _UNSEEN_ROWS * together) / (rows + _UNSEEN_ROWS)
     spreads: Numbers = np.maximum(np.sqrt(np.append(own, together)), _FLOOR)

@@ -12,11 +12,14 @@ from router_service.partition import Codes, Matrix, Numbers, Partition
 
 Places: TypeAlias = NDArray[np.intp]
 _NARROWEST, _WIDEST = 0.03, 0.20
-_SAMPLE: Final = 256
+_SAMPLE: Final = 128
 _LIKELY: Final = 64
 _SAME: Final = 0.9995  # a prompt that was sent again says nothing of how near others lie
 _FAR, _NEAR = 0.5, 0.9  # where nothing tells
 _WIDER: Final = 4
+_ASKED: Final = 512
+_BELIEF: Final = 4.0  # 1 over the variance of the slope, before anything was seen
+_LEAST: Final = 1e-3
 _TINY: Final = 1e-300
 _NONE: Final = -2.0  # below every similarity
 
@@ -60,7 +63,7 @@ class Neighbourhood:
             if not len(places):
                 continue
             guess = rough[places]
-            if whole.brief is None:
+            if not whole.is_large:
                 best = _best(guess, most)
                 exact = guess[best]
             else:
@@ -72,13 +75,31 @@ class Neighbourhood:
             similar[arm, : len(best)] = exact
         return self._weighed(rows, similar)
 
+    def beside(self, arm: int, asked: Places, most: int) -> tuple[Places, Numbers]:
+        """Return the *most* similar rows of *arm* to those *asked*, but none of the same requests.
+
+        A row each; the second are their kernels, 0 where there are fewer.
+        """
+        places = self.places[arm]
+        looked = self.partition.brief if self.partition.is_large else self.partition.vectors
+        guess = looked[places[asked]] @ looked[places].T
+        guess[places[asked][:, None] == places] = _NONE
+        best = _best(guess, most)
+        there = np.take_along_axis(guess, best, axis=1) > _NONE
+        values = self.partition.vectors[places[asked]]
+        similar = np.einsum("nd,nkd->nk", values, self.partition.vectors[places[best]])
+        apart = np.where(there, np.maximum(1.0 - similar, 0.0), np.nan)
+        if not there.any():
+            return self.rows[arm][best], np.zeros(best.shape)
+        wide = [[_width(each[~np.isnan(each)])] for each in apart]
+        return self.rows[arm][best], np.where(there, np.exp(-np.nan_to_num(apart) / wide), 0.0)
+
     def _weighed(self, rows: Places, similar: Numbers) -> Near | None:
         there = similar > _NONE
         if not there.any():
             return None
-        apart = 1.0 - similar
-        width = min(max(float(np.median(apart[there])), _NARROWEST), _WIDEST)
-        kernel = np.where(there, np.exp(-np.maximum(apart, 0.0) / width), 0.0)
+        apart = np.maximum(1.0 - similar, 0.0)
+        kernel = np.where(there, np.exp(-apart / _width(apart[there])), 0.0)
         nearest = float(similar.max())
         return Near(rows, kernel, nearest, self._gate(nearest))
 
@@ -100,33 +121,66 @@ def neighbourhood(partition: Partition, place: Codes, arms: Codes, count: int) -
     return Neighbourhood(partition, tuple(rows), places, far, near)
 
 
+def _width(apart: Numbers) -> float:
+    """Return how wide a kernel is to be for neighbours that are so far *apart*."""
+    return min(max(float(np.median(apart)), _NARROWEST), _WIDEST) if len(apart) else _NARROWEST
+
+
 def _products(partition: Partition, values: Matrix) -> Matrix:
     """Return how similar every vector is, about so where there is a short form."""
-    if partition.brief is None or partition.basis is None:
+    if not partition.is_large:
         return partition.vectors @ values
     return partition.brief @ (values @ partition.basis)
 
 
 def _best(similar: Matrix, most: int) -> Places:
-    if len(similar) <= most:
-        return np.arange(len(similar))
-    return np.argpartition(similar, -most)[-most:]
+    count = similar.shape[-1]
+    if count <= most:
+        return np.broadcast_to(np.arange(count), similar.shape)
+    return np.argpartition(similar, -most)[..., -most:]
 
 
 def _usual(partition: Partition, places: Codes) -> tuple[float, float]:
     """Return the 10th and the 50th percentile of how near the nearest other one is."""
-    nearest = []
-    if len(places) > 1:
-        for place in places[:: max(1, len(places) // _SAMPLE)][:_SAMPLE]:
-            values = partition.vectors[place]
-            rough = _products(partition, values)[places]
-            found = partition.vectors[places[_best(rough, _LIKELY)]] @ values
-            nearest.append(float(found[found <= _SAME].max(initial=_NONE)))
+    sample = places[:: max(1, len(places) // _SAMPLE)][:_SAMPLE]
+    looked = partition.brief if partition.is_large else partition.vectors
+    every, nearest = looked[places], []
+    for values, brief in zip(partition.vectors[sample], looked[sample], strict=True):
+        likely = places[_best(every @ brief, _LIKELY)]
+        found = partition.vectors[likely] @ values
+        nearest.append(float(found[found <= _SAME].max(initial=_NONE)))
     there = [each for each in nearest if each > _NONE]
     if not there:
         return _FAR, _NEAR
     far, near = np.percentile(there, [10, 50])
     return float(far), float(near)
+
+
+def trust_told(
+    there: Neighbourhood, left: Numbers, counts: Numbers, *, most: int, kappa: float
+) -> float:
+    """Return what part of what neighbours say of what is *left* comes true, 0 to 1.
+
+    It is told from rows whose own neighbours foretell them: the slope of what they came to over
+    what was foretold. Until many rows say otherwise it is 1.
+    """
+    told, truth, weight = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
+    each = max(1, sum(map(len, there.rows)) // _ASKED)
+    for arm, entries in enumerate(there.rows):
+        asked = np.arange(0, len(entries), each)
+        near, kernel = there.beside(arm, asked, most)
+        rows = effective(kernel, counts[near])
+        told.append(mean(kernel, counts[near], left[near]) * rows / (rows + kappa))
+        truth.append(left[entries[asked]])
+        weight.append(counts[entries[asked]])
+    return _slope(*map(np.concatenate, (told, truth, weight)))
+
+
+def _slope(told: Numbers, truth: Numbers, weight: Numbers) -> float:
+    noise = float((weight * (truth - told) ** 2).sum()) / max(float(weight.sum()), _TINY)
+    seen = float((weight * told**2).sum()) / max(noise, _TINY)
+    slope = float((weight * told * truth).sum()) / max(noise, _TINY)
+    return min(max((slope + _BELIEF) / (seen + _BELIEF), _LEAST), 1.0)
 
 
 def effective(kernel: Numbers, weights: Numbers) -> Numbers:

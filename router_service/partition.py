@@ -28,14 +28,20 @@ class Partition:
 
     A request that has none, or came after this was made, has no place (-1, or beyond the end).
     ``brief`` are the vectors along the few directions ``basis`` in which they differ most, as
-    these were when there were ``made`` vectors; None: there are few, or they are short already.
+    these were when there were ``made`` vectors.
     """
 
     vectors: Matrix
     place: Codes
-    basis: Matrix | None = None
-    brief: Matrix | None = None
+    basis: Matrix
+    brief: Matrix
     made: int = 0
+
+    @property
+    def is_large(self) -> bool:
+        """Tell whether it takes less time to look in ``brief`` first."""
+        count, width = self.vectors.shape
+        return bool(count > _FEW and width > 2 * self.brief.shape[1])
 
     def of(self, requests: Codes) -> Codes:
         """Return the places of the vectors of *requests*, -1 for those without."""
@@ -50,8 +56,7 @@ class Partition:
         there = places >= 0
         renamed = np.where(there, np.cumsum(there) - 1, -1).astype(np.int32)
         kept = places[there]
-        brief = None if self.brief is None else self.brief[kept]
-        return Partition(self.vectors[kept], renamed, self.basis, brief, self.made)
+        return Partition(self.vectors[kept], renamed, self.basis, self.brief[kept], self.made)
 
 
 def unit(vector: Vector) -> Matrix | None:
@@ -68,7 +73,8 @@ def joined(old: Partition | None, came: Mapping[int, Matrix]) -> Partition:
     """
     width = len(next(iter(came.values()))) if old is None else old.vectors.shape[1]
     if old is None:
-        old = Partition(np.zeros((0, width), np.float32), np.zeros(0, np.int32))
+        none = np.zeros((0, width), np.float32)
+        old = Partition(none, np.zeros(0, np.int32), np.eye(width, 0, dtype=np.float32), none)
     new = {
         code: values
         for code, values in came.items()
@@ -80,19 +86,15 @@ def joined(old: Partition | None, came: Mapping[int, Matrix]) -> Partition:
     place[list(new)] = np.arange(begin, begin + len(new), dtype=np.int32)
     added = np.array(list(new.values()), np.float32).reshape(-1, width)
     vectors = np.concatenate([old.vectors, added])
-    if old.basis is None or old.brief is None or len(vectors) > _ANEW * old.made:
+    if len(vectors) > _ANEW * old.made:
         basis = _basis(vectors)
-        brief = None if basis is None else vectors @ basis
-        return Partition(vectors, place, basis, brief, len(vectors))
+        return Partition(vectors, place, basis, vectors @ basis, len(vectors))
     brief = np.concatenate([old.brief, added @ old.basis])
     return Partition(vectors, place, old.basis, brief, old.made)
 
 
-def _basis(vectors: Matrix) -> Matrix | None:
+def _basis(vectors: Matrix) -> Matrix:
     """Return the directions, a column each, that keep the most of products between *vectors*."""
-    count, width = vectors.shape
-    if count <= _FEW or width <= 2 * _SHORT:
-        return None
-    sample = vectors[:: max(1, count // _SAMPLE)]
+    sample = vectors[:: max(1, len(vectors) // _SAMPLE)]
     _, directions = np.linalg.eigh(sample.T @ sample)
     return np.ascontiguousarray(directions[:, -_SHORT:])

@@ -15,7 +15,7 @@ import numpy as np
 from router_service.arms import PLAIN
 from router_service.contract import Match, NoExactProfile, Observation, Offer, RouteQuery
 from router_service.experience import Experience, nothing
-from router_service.fit import Fit, Shrinkage, View, fit, weakened
+from router_service.fit import Fit, Terms, View, fit, weakened
 from router_service.pools import closest, fingerprint
 from router_service.priors import arm_called, prior_cost, prior_gain, sort_of
 from router_service.routers import router
@@ -25,6 +25,7 @@ from router_service.scores import Score, Scorer, Scores
 _OPTIMISM: Final = 1.5
 _SECONDS: Final = 10.0
 _OTHERS: Final = 0.3  # the weight of what is learnt of other models than just these
+_DOUBT: Final = 2.0
 _MOST_PROFILES: Final = 16
 
 
@@ -51,8 +52,8 @@ class Semknn:
         view = found.look(query, self.settings.neighbours)
         if view.far:
             match = "default"
-        shrinkage = Shrinkage(self.settings.kappa, 1 if match == "exact" else 2)
-        scoring = _Scoring(self.settings, query, view, shrinkage)
+        doubt = 1.0 if match == "exact" else _DOUBT
+        scoring = _Scoring(self.settings, query, view, doubt)
         free = [offer for offer in query.offers if not offer.masked]
         return Scores(
             {offer.arm: scoring.score(offer) for offer in free},
@@ -60,7 +61,7 @@ class Semknn:
             match,
             view.similarity,
             profile,
-            view.plain_quality(shrinkage),
+            view.plain_quality(doubt),
             {offer.arm: offer.masked for offer in query.offers if offer.masked},
             estimate=match != "exact",
         )
@@ -75,9 +76,10 @@ def fitted(settings: SemknnSettings, known: Experience) -> Semknn:
     """Return the router that knows *known*."""
     sizes = np.bincount(known.columns.pool, minlength=len(known.pools))
     often = sorted(known.pools, key=lambda name: -int(sizes[known.pools[name]]))[:_MOST_PROFILES]
-    whole = {name: fit(known, name, settings.half_life_days) for name in often}
+    terms = Terms(settings.neighbours, settings.kappa, settings.half_life_days)
+    whole = {name: fit(known, name, terms) for name in often}
     fits = {name: (each, weakened(each, _OTHERS)) for name, each in whole.items()}
-    return Semknn(settings, known, fits, fit(nothing(), "", settings.half_life_days))
+    return Semknn(settings, known, fits, fit(nothing(), "", terms))
 
 
 @router
@@ -90,11 +92,11 @@ class _Scoring:
     """The scores of one query."""
 
     def __init__(
-        self, settings: SemknnSettings, query: RouteQuery, view: View, shrinkage: Shrinkage
+        self, settings: SemknnSettings, query: RouteQuery, view: View, doubt: float
     ) -> None:
         self._query = query
         self._view = view
-        self._shrinkage = shrinkage
+        self._doubt = doubt
         self._caution = settings.strict_caution if query.strict else settings.caution
         self._hurry = settings.latency_weight
         self._sort = sort_of(query.features.kind, query.features.category)
@@ -105,9 +107,9 @@ class _Scoring:
             return Score(0.0, 0.0, expected=0.0)
         arm, code = arm_called(offer.arm), self._view.code(offer.arm)
         expected = prior_cost(arm) if offer.cost is None else offer.cost
-        cost = self._view.cost(code, expected, self._shrinkage)
+        cost = self._view.cost(code, expected, self._doubt)
         above = prior_gain(arm, self._sort, self._view.usual(code) or offer.cost)
-        gain, spread, rows = self._view.gain(code, above, self._shrinkage)
+        gain, spread, rows = self._view.gain(code, above, self._doubt)
         mean = 100 * gain - self._query.lambda_ * (cost - 1)
         mean -= self._hurry * self._view.seconds(code) / _SECONDS
         return Score(

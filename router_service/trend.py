@@ -1,0 +1,79 @@
+"""What the gain of an arm has to do with the numbers of a request: its length, its direction.
+
+Neighbours cannot tell this: of a few dozen rows each says little, and what is a trend all over is
+seen by all rows together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from router_service.partition import Codes, Matrix, Numbers
+
+_FEWEST: Final = 40
+_ALPHAS: Final = (1e0, 1e1, 1e2, 1e3, 1e4, 1e5)
+_FLAT: Final = 1e-5  # what differs by less is one number, but for rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """For each arm with enough rows: the weights of the numbers, taken from their ``middle``."""
+
+    middle: Numbers
+    weights: Mapping[int, Numbers]
+
+    def at(self, arm: int, apart: Numbers) -> float:
+        """Return what the trend adds for *arm* so far *apart* from the middle, 0 without one."""
+        found = self.weights.get(arm)
+        return 0.0 if found is None else float(apart @ found)
+
+
+def trend(left: Numbers, weights: Numbers, arms: Codes, numbers: Matrix) -> tuple[Trend, Numbers]:
+    """Return the trend of what is *left* of each arm's rows, and what it says of each of them.
+
+    How far it is shrunk is what foretells each row best from the others; where the mean foretells
+    it as well, there is no trend.
+    """
+    if not len(numbers):
+        return Trend(np.zeros(numbers.shape[1]), {}), np.zeros(0)
+    middle = numbers.mean(axis=0, dtype=np.float64)
+    spread = np.sqrt(np.mean((numbers - middle.astype(np.float32)) ** 2, axis=0, dtype=np.float64))
+    scale = np.where(spread > _FLAT, spread, np.inf)
+    found: dict[int, Numbers] = {}
+    said = np.zeros_like(left)
+    for arm in np.unique(arms):
+        rows = np.flatnonzero((weights > 0) & (arms == arm))
+        if len(rows) < _FEWEST:
+            continue
+        lie = (numbers[rows] - middle) / scale
+        each = ridge_told(lie, left[rows], weights[rows])
+        if each is not None:
+            found[int(arm)] = each / scale
+            said[rows] = lie @ each
+    return Trend(middle, found), said
+
+
+def ridge_told(lie: Numbers, values: Numbers, weights: Numbers) -> Numbers | None:
+    """Return the weights of the ridge that foretells each of *values* best from the others.
+
+    None: nothing is foretold better than by nothing. Source: Golub, Heath and Wahba 1979 (the
+    ordinary cross-validation of ridge, in closed form).
+    """
+    root = np.sqrt(weights)[:, None]
+    lie, values = root * lie, root[:, 0] * values
+    sizes, directions = np.linalg.eigh(lie.T @ lie)
+    sizes = np.maximum(sizes, 0.0)
+    along = lie @ directions
+    towards = along.T @ values
+    least, best = float((values**2).sum()), None
+    for alpha in _ALPHAS:
+        held = 1 / (sizes + alpha)
+        leverage = np.minimum((along**2) @ held, 1 - 1e-6)
+        missed = float((((values - along @ (held * towards)) / (1 - leverage)) ** 2).sum())
+        if missed < least:
+            least, best = missed, held * towards
+    return None if best is None else directions @ best
