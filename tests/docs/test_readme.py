@@ -119,6 +119,7 @@ def test_every_command_in_the_table_exists() -> None:
         ["approvals", "list"],
         ["runs", "list"],
         ["techniques"],
+        ["router"],
         ["simulate"],
         ["demo"],
         ["forecast"],
