@@ -33,6 +33,7 @@ from gateway.config import (
 from gateway.config.database import NO_DATABASE
 from gateway.demo import QUESTIONS, DemoAnswer, Table, run
 from gateway.doctor.command import doctor
+from gateway.evaluating.command import evaluate
 from gateway.fetching import fetched
 from gateway.keeping import prepared
 from gateway.listing import listed, told
@@ -71,6 +72,7 @@ for name, commands in (*callers.COMMANDS.items(), ("approvals", approving.approv
 main.command("forecast")(foretelling.forecast)
 main.command("bill")(billing.bill)
 main.command("doctor")(doctor)
+main.command("eval")(evaluate)
 main.command("simulate")(simulating.simulate)
 main.command("router")(command.serve)
 main.add_typer(archiving.commands, name="runs")

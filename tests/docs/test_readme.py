@@ -124,6 +124,7 @@ def test_every_command_in_the_table_exists() -> None:
         ["demo"],
         ["forecast"],
         ["calibrate"],
+        ["eval"],
     ]
     for name in names:
         assert CliRunner().invoke(main, [*name, "--help"]).exit_code == 0

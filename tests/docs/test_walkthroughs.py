@@ -53,6 +53,7 @@ def _asking() -> JsonObject:
 
 PAGES: dict[str, Callable[[], JsonObject]] = {
     "docs/attention.md": _asking,
+    "docs/eval.md": partial(embedded, {}),
     "docs/forecast.md": partial(_limited, 6),
     "docs/pacing.md": partial(_limited, 4),
     "docs/runs.md": partial(_limited, 1),

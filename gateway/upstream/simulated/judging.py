@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -23,9 +23,32 @@ from techniques.core.json import Json, JsonObject
 
 _OPENED = re.compile(r"<<(\w{6,64}) ([^<>\n]{1,60})>>\n")
 _TURN = re.compile(r"^\[(system|developer|user|assistant|tool|tools offered)\]\n", re.MULTILINE)
-_NOT_APPLICABLE: Final = frozenset({"n02", "n03", "n06", "n07", "n14"})
-_REASONED: Final = frozenset({"n08", "n10"})
-_AGAINST: Final = frozenset({"n04", "n05", "n10"})
+
+
+class _Questions(NamedTuple):
+    """A checklist of ``techniques.parts``: which of its questions are about what.
+
+    ``reasoned``: only where something was reckoned. ``against``: a wrong result fails them.
+    """
+
+    gate: str
+    not_applicable: frozenset[str]
+    reasoned: frozenset[str]
+    against: frozenset[str]
+
+
+_UNAIDED: Final = _Questions(
+    "n04",
+    frozenset({"n02", "n03", "n06", "n07", "n14"}),
+    frozenset({"n08", "n10"}),
+    frozenset({"n04", "n05", "n10"}),
+)
+_WITH_REFERENCE: Final = _Questions(
+    "r01",
+    frozenset({"r03", "r04", "r05", "r06", "r09"}),
+    frozenset({"r10", "r12"}),
+    frozenset({"r01", "r02", "r08", "r12"}),
+)
 _TIES = 0.5
 _BESIDE: Final = ("fact", "check")
 
@@ -91,16 +114,24 @@ def _shaped(verdict: JsonObject, schema: Json, dice: Dice) -> Json:
 
 
 def _checklist(case: Case) -> JsonObject:
+    return _marks(case, _UNAIDED)
+
+
+def _compared(case: Case) -> JsonObject:
+    return _marks(case, _WITH_REFERENCE)
+
+
+def _marks(case: Case, questions: _Questions) -> JsonObject:
     answer = case.answers[0]
     good = case.right(answer) != case.errs
     numeric = solving.solve(case.question) is not None
     marks: JsonObject = {}
-    for name in (f"n{at:02}" for at in range(1, 16)):
-        if name in _NOT_APPLICABLE or (name in _REASONED and not numeric):
+    for name in (f"{questions.gate[0]}{at:02}" for at in range(1, 16)):
+        if name in questions.not_applicable or (name in questions.reasoned and not numeric):
             marks[name] = None
         else:
-            slips = case.dice.happens(f"slip {name}", 0.04) and name != "n04"
-            marks[name] = int((good or name not in _AGAINST) and not slips)
+            slips = case.dice.happens(f"slip {name}", 0.04) and name != questions.gate
+            marks[name] = int((good or name not in questions.against) and not slips)
     marks["evidence"] = {
         name: "The result does not hold." if mark == 0 else None for name, mark in marks.items()
     }
@@ -159,6 +190,7 @@ def _difficulty(case: Case) -> JsonObject:
 
 _ROLES: Final[dict[str, Callable[[Case], JsonObject]]] = {
     "n04": _checklist,
+    "r01": _compared,
     "winner": _preference,
     "best": _pick,
     "issues": _critique,

@@ -1,0 +1,1 @@
+"""The command ``eval``: compares ways to answer on the same prompts, over HTTP."""

@@ -1,0 +1,140 @@
+"""Carries an evaluation out, and writes down and shows what was found."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import anyio
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from gateway.config.sandbox import SandboxConfig
+from gateway.evaluating.calling import Unreachable
+from gateway.evaluating.wanted import Typed, Unusable, Wanted, wanted
+from gateway.wiring import sandbox_of
+from router_service.evaluation.grading import Grader
+from router_service.evaluation.records import InUse, RecordFile
+from router_service.evaluation.report import Report, report
+from router_service.evaluation.reports.console import console_of, show
+from router_service.evaluation.reports.markdown import markdown
+from router_service.evaluation.reports.told import as_json
+from router_service.evaluation.running import Contestant, Plan, left, run
+from techniques.core.groups import task_group
+from techniques.core.task import Sandbox
+from techniques.parts.code_scoring import Runner
+
+_STOPPED: Final = 130  # as a shell tells of Ctrl-C
+_RECORDS: Final = "records.jsonl"
+_CODE: Final = ("code", "code_complexity")
+
+
+def carried_out(typed: Typed) -> int:
+    """Do what was *typed*, tell what was found, and return what the command ends with.
+
+    Raises:
+        Unusable: It cannot be done.
+    """
+    asked = wanted(typed)
+    try:
+        typed.output.mkdir(parents=True, exist_ok=True)
+        file = RecordFile(typed.output / _RECORDS)
+    except (OSError, InUse) as error:
+        raise Unusable(f"--output: {error}") from error
+    notes = list(asked.notes)
+    stopped = False
+    try:
+        plan = _plan(typed, asked, notes)
+        try:
+            with _progress() as watch:
+                anyio.run(_asked, plan.watched(watch), file, asked)
+        except KeyboardInterrupt:
+            stopped = True
+            notes.append("It was stopped; the same command goes on where it was.")
+        except Unreachable as error:
+            raise Unusable(str(error)) from error
+        found = report(plan, file.records, asked.rules, [*notes, *_left_aside(plan, file)])
+    finally:
+        file.close()
+    _tell(typed, found)
+    return _STOPPED if stopped else found.exit_code
+
+
+def _plan(typed: Typed, asked: Wanted, notes: list[str]) -> Plan:
+    judge = asked.judge
+    return Plan(
+        contestants=[Contestant(caller.stated, caller) for caller in asked.callers],
+        questions=asked.questions,
+        grader=Grader(
+            strategy=asked.strategy,
+            runner=Runner(_sandbox(typed, asked, notes), secrets.token_hex(8)),
+            judge=None if judge is None else judge.member(),
+            shown="" if judge is None else judge.stated.model,
+            judge_hash="" if judge is None else judge.stated.hash,
+        ),
+        repeats=typed.repeats,
+        seed=typed.seed,
+        parallel=typed.parallel,
+    )
+
+
+def _sandbox(typed: Typed, asked: Wanted, notes: list[str]) -> Sandbox | None:
+    """Return where programs are run, None if there are none to run, or nowhere to."""
+    if not any(one.rules.name in _CODE for one in asked.questions):
+        return None
+    sandbox, why = anyio.run(sandbox_of, SandboxConfig.model_validate(typed.sandbox))
+    if sandbox is None:
+        notes.append(f"Programs are not run: {why or 'the sandbox is off'}.")
+    return sandbox
+
+
+async def _asked(plan: Plan, file: RecordFile, asked: Wanted) -> None:
+    everybody = [*asked.callers, *([asked.judge] if asked.judge is not None else [])]
+    try:
+        if left(plan, file.records):
+            async with task_group() as group:
+                for caller in everybody:
+                    group.start_soon(caller.reach)
+        await run(plan, file)
+    finally:
+        for caller in everybody:
+            await caller.close()
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Yield what is told how far it is; it is shown on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    columns = (TextColumn("asking"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("asking")
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _left_aside(plan: Plan, file: RecordFile) -> Iterator[str]:
+    """Yield what of the file is of nobody who was asked now."""
+    ours = {job.key for job in plan.jobs()}
+    others = len(set(file.records.answers) - ours)
+    if others:
+        yield f"{others} answers in {_RECORDS} are of other configurations or prompts: left aside."
+    if file.records.unreadable:
+        yield f"{file.records.unreadable} lines of {_RECORDS} cannot be read: left aside."
+
+
+def _tell(typed: Typed, found: Report) -> None:
+    from router_service.evaluation.reports.plot import draw  # matplotlib takes its time
+
+    folder = typed.output
+    picture = folder / typed.plot
+    drawn = draw(found, picture)
+    (folder / "report.json").write_bytes(as_json(found))
+    (folder / "report.md").write_text(markdown(found, typed.plot if drawn else None), "utf-8")
+    console = console_of(is_terminal=sys.stdout.isatty())
+    show(found, console)
+    names = [_RECORDS, "report.json", "report.md", *([picture.name] if drawn else [])]
+    console.print(f"in {folder}: {', '.join(names)}", markup=False)
