@@ -12,7 +12,7 @@ import structlog
 
 from gateway.metering.ledger import Ledger, RunResumed
 from gateway.runs.cast import Cast
-from gateway.runs.ending import Here
+from gateway.runs.ending import Here, unlike
 from gateway.runs.events import unpacked
 from gateway.runs.floor import Carry, Floor
 from gateway.runs.listening import Elsewhere, Listening, Told
@@ -29,7 +29,7 @@ from gateway.stores.journal.journal import (
     Write,
 )
 from gateway.stores.journal.memory import wall_ms
-from gateway.stores.journal.records import RunName, RunRecord, RunState, Stored
+from gateway.stores.journal.records import RunName, RunRecord, Stored
 from gateway.stores.journal.seal import JournalSealed
 from techniques.core.channel import EventStream
 from techniques.core.errors import RunBusy, RunConflict
@@ -188,10 +188,7 @@ class RunBook:
         """
         stored, record = claimed.stored, claimed.stored.record
         if record.plan != wanted.plan and stored.steps and not wanted.force:
-            was = stored.standing.state
-            rests: RunState = "interrupted" if was == "executing" else was
-            standing = replace(stored.standing, state=rests)
-            await self._write(Write(claimed.hold, (), standing, ends=True))
+            await self._write(Write(claimed.hold, (), unlike(stored), ends=True))
             raise RunConflict(
                 f"What is to be done for the run {record.name.run} has changed since it began; "
                 'POST to its /resume with {"force": true} to have it go on all the same.',

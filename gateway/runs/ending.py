@@ -12,7 +12,7 @@ from gateway.runs.events import packed
 from gateway.runs.live import LiveRun
 from gateway.runs.terms import is_limit
 from gateway.runs.wanted import Wanted
-from gateway.stores.journal.records import RunState, Standing
+from gateway.stores.journal.records import RunState, Standing, Stored
 from techniques.core.errors import (
     GatewayError,
     KeyLimited,
@@ -80,6 +80,20 @@ def _suspended(
         retry_after=wait_s,
     )
     return replace(standing, state="suspended", eta_ms=eta_ms, reason="rate_limit"), told
+
+
+def unlike(stored: Stored) -> Standing:
+    """Return how a run stands that cannot go on: what is to be done for it is not what it was.
+
+    One of the background is tried by itself so often and no more; then it has failed.
+    """
+    standing, background = stored.standing, stored.record.background
+    rests: RunState = "interrupted" if standing.state == "executing" else standing.state
+    resumes = standing.resumes + background
+    if background and resumes >= _MOST_RESUMES:
+        rests = "failed"
+    reason = "config_changed" if background else standing.reason
+    return replace(standing, state=rests, resumes=resumes, reason=reason)
 
 
 def _tried_enough(here: Here) -> bool:

@@ -18,6 +18,7 @@ from gateway.policy.keys import Caller, Door
 from gateway.runs.book import RunBook
 from gateway.runs.doubt import waits_for_word
 from gateway.runs.floor import Carry
+from gateway.runs.later import Later
 from gateway.runs.terms import Ambiguous, Stop
 from gateway.runs.wanted import Begun, Wanted
 from gateway.stores.journal.journal import JournalLost
@@ -59,6 +60,8 @@ class Behind:
     dialects: Mapping[str, Dialect]
     gate: Gate = field(default_factory=Gate)
     traced: Begin = untraced
+    later: Later = field(default_factory=Later)
+    """A configuration that has changed has its own, so that all are tried again at once."""
 
     def attend(self, current: Callable[[], Behind | None]) -> None:
         """Begin to look after runs that nobody waits for, by what is *current* at the moment."""
@@ -113,7 +116,7 @@ class Behind:
     async def sweep(self, waiting: int) -> int:
         """Go on with runs of the background whose replica is gone.
 
-        *waiting* were found by the last who wait for somebody's word; return how many are now.
+        *waiting* were found by the last that were not to go on yet; return how many are now.
         """
         try:
             return await self._swept(_AT_ONCE + waiting)
@@ -122,10 +125,16 @@ class Behind:
             return waiting
 
     async def _swept(self, most: int) -> int:
-        """Go on with runs; return how many were found that wait for somebody's word."""
+        """Go on with runs; return how many were found that are not to go on yet.
+
+        They wait for somebody's word, or could not go on when they were last tried.
+        """
         waiting = 0
-        for record in await self.runs.journal.abandoned(most):
-            if await self._waits(record.name):
+        found = await self.runs.journal.abandoned(most)
+        if len(found) < most:
+            self.later.only([record.name for record in found])
+        for record in found:
+            if self.later.waits(record.name) or await self._waits(record.name):
                 waiting += 1
             elif record.sent is not None:
                 await self._taken_up(record.name, record.sent)
@@ -145,11 +154,15 @@ class Behind:
     async def _taken_up(self, name: RunName, sent: Sent) -> None:
         caller = self.door.named(name.owner or None)
         if caller is None:  # its key has been revoked
+            self.later.put_off(name)
             return
         try:
             await self.begin(caller, sent, name.run)
         except GatewayError as error:
-            _log.warning("run.not_taken_up", run=name.run, reason=error.code)
+            again_s = self.later.put_off(name)
+            _log.warning("run.not_taken_up", run=name.run, reason=error.code, again_s=again_s)
+        else:
+            self.later.goes_on(name)
 
     async def _visit(self, caller: Caller, sent: Sent, run: str | None) -> Visit:
         dialect = self.dialects.get(sent.dialect)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -262,6 +263,27 @@ async def test_a62_a_run_does_not_go_on_when_what_is_to_be_done_has_changed() ->
         assert told.value.code == "config_changed"
         assert (await world.stored()).standing.state == "suspended"
         assert (await replica.ask(plan="another", force=True)).text
+
+
+async def test_a_run_of_the_background_that_has_changed_says_so_and_fails_at_last() -> None:
+    world = World(limited({"c2"}))
+    stood = []
+    async with world.replica() as replica:
+        with pytest.raises(RunSuspended):
+            await replica.ask()
+        found = await world.stored()
+        behind = replace(found, record=replace(found.record, background=True))
+        assert await world.journal.put(behind, replaces=True) is None
+        for _ in range(20):
+            with pytest.raises(RunConflict) as told:
+                await replica.ask(plan="another", background=True)
+            assert told.value.code == "config_changed"
+            stood.append((await world.stored()).standing)
+        assert await world.journal.abandoned(10) == []
+        assert (await replica.ask(plan="another", background=True, force=True)).text
+
+    assert {one.reason for one in stood} == {"config_changed"}
+    assert [one.state for one in stood] == [*["suspended"] * 19, "failed"]
 
 
 async def test_a62_a_run_that_asks_otherwise_than_it_did_fails_loudly() -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import anyio
 
-from gateway.policy.keys import OpenDoor
+from gateway.policy.keys import Caller, OpenDoor
 from gateway.runs.book import RunBook
+from gateway.runs.later import Later
 from gateway.runs.terms import Ambiguous
-from gateway.runs.wanted import RunPolicy
+from gateway.runs.wanted import Begun, RunPolicy
 from gateway.stores.journal.memory import MemoryJournal
 from gateway.stores.journal.records import RunName, RunRecord, Sent, Standing, Stored
-from gateway.surfaces.behind import Behind, sweeping
+from gateway.surfaces.behind import Behind, Pressed, sweeping
+from techniques.core.errors import RunConflict
 
 SENT = Sent("openai_chat", "{}", {})
 
@@ -26,6 +29,38 @@ class Sweeping(Behind):
 
     async def _taken_up(self, name: RunName, sent: Sent) -> None:
         self.taken.append(name.run)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusing(Behind):
+    """Notes when it would go on with what, and can go on with none but what *goes*."""
+
+    goes: str = ""
+    tried: list[tuple[str, float]] = field(default_factory=list)
+
+    async def begin(
+        self, caller: Caller, sent: Sent, run: str | None, pressed: Pressed | None = None
+    ) -> Begun:
+        self.tried.append((run or "", anyio.current_time()))
+        if run != self.goes:
+            raise RunConflict("It has changed.", code="config_changed")
+        nothing: Any = None
+        return Begun(run, nothing)
+
+
+async def put(journal: MemoryJournal, *names: str) -> None:
+    for name in names:
+        record = RunRecord(RunName("", name), "b", "p", "s", 0, background=True, sent=SENT)
+        await journal.put(Stored(record, Standing("interrupted"), 0))
+
+
+async def refusing(journal: MemoryJournal, seconds: float, goes: str = "") -> Refusing:
+    """Sweep for *seconds*."""
+    nothing: Any = None
+    behind = Refusing(OpenDoor(), nothing, (), RunBook(journal), {}, goes=goes)
+    with anyio.move_on_after(seconds):
+        await sweeping(behind.gate, lambda: behind)
+    return behind
 
 
 async def swept(policy: Ambiguous) -> list[str]:
@@ -53,3 +88,40 @@ async def test_a_run_that_somebody_is_asked_about_is_left_and_keeps_no_other_fro
 
 async def test_where_nobody_is_asked_every_run_goes_on() -> None:
     assert "asked 0" in await swept("retry")
+
+
+async def test_a_run_that_cannot_go_on_is_tried_less_and_less_often() -> None:
+    journal = MemoryJournal()
+    await put(journal, "stuck")
+
+    behind = await refusing(journal, 7200)
+
+    times = [at for _, at in behind.tried]
+    gaps = [after - before for before, after in pairwise(times)]
+    assert gaps == sorted(gaps)
+    assert gaps[0] == 10
+    assert len(times) == 10
+    assert (await refusing(journal, 6)).tried  # what is configured otherwise tries at once
+
+
+async def test_runs_that_cannot_go_on_keep_no_other_from_it() -> None:
+    journal = MemoryJournal()
+    await put(journal, *(f"stuck {n}" for n in range(50)), "good")
+
+    behind = await refusing(journal, 60, goes="good")
+
+    assert "good" in dict(behind.tried)
+
+
+def test_no_run_is_put_off_for_more_than_an_hour_or_remembered_when_it_is_gone() -> None:
+    later, name = Later(lambda: 0.0), RunName("", "run")
+
+    waits = [later.put_off(name) for _ in range(100)]
+
+    assert max(waits) == 3600
+    assert later.waits(name)
+    later.only([])
+    assert not later.waits(name)
+    assert later.put_off(name) == waits[0]
+    later.goes_on(name)
+    assert not later.waits(name)
