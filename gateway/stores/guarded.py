@@ -233,6 +233,8 @@ class GuardedLedger:
         self, operation: str, shared: Callable[[], Awaitable[T]], here: Callable[[], Awaitable[T]]
     ) -> T:
         if not self.lost or anyio.current_time() >= self._ask_at:
+            if self.lost:  # only who looks whether it is back waits for that
+                self._ask_at = anyio.current_time() + self._pause_s
             missed = StoreLost("")
             for _ in range(1 if self.lost else _TRIES):
                 began = anyio.current_time()

@@ -9,6 +9,7 @@ import pytest
 
 from gateway.stores.guarded import GuardedLedger, LossPolicy
 from gateway.stores.ledger import (
+    Answer,
     Ask,
     Entry,
     Granted,
@@ -117,6 +118,37 @@ async def test_a_lost_store_is_not_asked_for_every_call() -> None:
     await granted(store, "up:a", 50)
 
     assert shared.asked == found_lost + 1
+
+
+class Frozen(Flaky):
+    """A shared ledger that, away, is silent for a tenth of a second before each of its failures."""
+
+    async def admit(self, pool: str, entry: Entry, *, dispatched: bool = False) -> Answer:
+        if self.away:
+            await anyio.sleep(0.1)
+        return await super().admit(pool, entry, dispatched=dispatched)
+
+
+async def test_of_many_who_call_while_the_store_is_frozen_one_a_while_waits_for_it() -> None:
+    shared = Frozen()
+    store = GuardedLedger(shared, LossPolicy(), lambda: 1, now_ms)
+    shared.away = True
+    await store.define("up:a", [WINDOW])
+    waits: list[float] = []
+
+    async def call(number: int) -> None:
+        await anyio.sleep(number / 100)
+        began = anyio.current_time()
+        await store.admit("up:a", entry(f"l{number}", requests=1))
+        waits.append(anyio.current_time() - began)
+
+    async with anyio.create_task_group() as group:
+        for number in range(1000):  # for ten seconds
+            group.start_soon(call, number)
+
+    waited = [wait for wait in waits if wait]
+    assert len(waited) == 3  # after 1, 2 and 4 seconds
+    assert waited == pytest.approx([0.1] * 3)
 
 
 async def test_a_store_that_answers_late_now_and_then_is_not_lost() -> None:
