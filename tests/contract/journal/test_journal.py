@@ -312,9 +312,6 @@ async def test_a_run_that_is_called_back_from_the_background_is_not_taken_up(
 
 
 async def test_runs_that_are_put_away_are_told_with_their_time(journal: Journal) -> None:
-    if type(journal).__name__ == "RedisJournal":
-        assert await journal.suspended(10) is None
-        return
     for name, eta_ms in (("one", 5), ("two", None)):
         hold = (await claimed(journal, run(name))).hold
         away = Standing("suspended", eta_ms=eta_ms)
