@@ -111,7 +111,7 @@ def _orphan(pool: str, lease: str, held: str, now: datetime) -> LedgerRow:
         cache_write_tokens=0,
         reasoning_tokens=0,
         cost=max(map(int, amounts.values())),
-        cost_source="operator",
+        cost_source="default",  # whose price it was held by is not known any more
         estimated=True,
         reasoning_estimated=False,
         outcome="ambiguous",

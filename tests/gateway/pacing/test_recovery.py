@@ -9,6 +9,7 @@ import pytest
 from gateway.pacing.recovery import Recovery
 from gateway.stores.database.engine import opened
 from gateway.stores.database.ledger import LedgerTable, Spender
+from gateway.stores.database.sought import Sought
 from gateway.stores.ledger import Ask, Entry, Settlement, WindowSpec
 from gateway.stores.redis.store import RedisSettings, redis_ledger
 from tests.contract.ledger_store.desk import Clock
@@ -48,8 +49,10 @@ async def test_a_call_that_was_sent_by_a_killed_replica_gets_a_row_after_its_lea
         written = await recovery.recover(POOL, older_ms=0)
         again = await recovery.recover(POOL, older_ms=0)
         spent = await ledger.spent(Spender("app"), None, None)
+        (row,) = await ledger.rows(Sought())
 
     (window,) = state.windows
     assert (before, written, again) == (0, 1, 0)
     assert window.cap - window.level == spent == 100
     assert (window.held, state.leases, state.orphans) == (0, 0, 1)
+    assert (row.cost_source, row.estimated, row.outcome) == ("default", True, "ambiguous")
