@@ -130,7 +130,7 @@ class Exporter:
         try:
             status, answer = await self._post(body)
         except UpstreamFailed as error:
-            return self._not_now(error.message)
+            return self._not_now(error.message.replace("provider", "collector"))
         if status in _AGAIN:
             return self._not_now(f"it answers with {status}")
         if status // 100 != 2:

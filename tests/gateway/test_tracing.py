@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 
 import anyio
 import pytest
+from structlog.testing import capture_logs
 
 from gateway.config.tracing import TracingConfig
 from gateway.metering.trace import Trace
 from gateway.tracing import End, Exporter, SpanQueue, tracing
+from gateway.upstream.faults import broken, endless
 from gateway.upstream.provider import HttpCall
 from gateway.upstream.redact import Mask
 from techniques.core.errors import UpstreamFailed
@@ -186,3 +188,21 @@ async def test_without_a_collector_nothing_is_kept() -> None:
     async with tracing(TracingConfig(), Counted()) as traces:
         assert traces.begin(f"00-{'5' * 32}-{'6' * 16}-01", "7" * 32) is None
         assert traces.readers == ()
+
+
+@pytest.mark.parametrize("failed", [broken(None), endless(), UpstreamFailed("The provider left.")])
+async def test_a_collector_that_does_not_answer_is_not_called_a_provider(
+    failed: UpstreamFailed,
+) -> None:
+    class Broken(Collector):
+        async def post(self, call: HttpCall, until: float) -> Answer:
+            await anyio.lowlevel.checkpoint()
+            raise failed
+
+    queue, _ = filled(1)
+    with capture_logs() as lines:
+        await served(queue, Broken(), 5)
+
+    (line,) = [line for line in lines if line["event"] == "traces.held_up"]
+    assert "collector" in line["why"]
+    assert "provider" not in line["why"]
