@@ -10,6 +10,7 @@ from gateway.attention.board import Asker, Board, Question
 from gateway.attention.questions import Approval
 from gateway.config import Config
 from gateway.policy.keys import Caller, Door
+from gateway.reasons import why_of
 from gateway.runs.questions import Word
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.database.records import NotThere
@@ -40,7 +41,7 @@ class AskedOfPeople:
         try:
             made = await self.board.ask(self._asker(run), self._question(run, step))
         except (GatewayError, DatabaseLost) as error:
-            _log.warning("step.not_asked_about", run=run.name.run, reason=str(error))
+            _log.warning("step.not_asked_about", run=run.name.run, reason=why_of(error))
             return None
         return Word(made.id, made.person)
 

@@ -13,6 +13,7 @@ from gateway.attention.board import Board
 from gateway.attention.questions import SECOND
 from gateway.attention.rounds import asked_now
 from gateway.attention.webhooks import Webhooks
+from gateway.reasons import why_of
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.ledger import StoreLost
 from techniques.core.groups import task_group
@@ -47,7 +48,7 @@ class Asking:
                 is_stuck = False
             except (DatabaseLost, StoreLost) as lost:
                 if not is_stuck:
-                    _log.warning("asking.waits", reason=str(lost) or type(lost).__name__)
+                    _log.warning("asking.waits", reason=why_of(lost))
                 is_stuck = True
             except Exception:  # noqa: BLE001 - one of the boundaries: a service goes on
                 _log.exception("asking.failed")

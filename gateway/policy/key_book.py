@@ -18,6 +18,7 @@ import structlog
 from gateway.policy.callers import budget_of, recorded
 from gateway.policy.keys import NOT_VALID, OPEN, Caller, KeyRing
 from gateway.policy.nearby import must_be_near
+from gateway.reasons import why_of
 from gateway.stores.changes import Changes
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.database.owners import OwnerTables
@@ -131,7 +132,7 @@ class KeyBook:
                     await self.refresh()
                 except (DatabaseLost, TimeoutError) as error:
                     if not self._stale:
-                        _log.warning("keys.stale", reason=str(error))
+                        _log.warning("keys.stale", reason=why_of(error))
                     self._stale = True
                 else:
                     self._stale = False

@@ -11,6 +11,7 @@ import anyio
 import structlog
 
 from gateway.metering.ledger import Ledger, RunResumed
+from gateway.reasons import why_of
 from gateway.runs.cast import Cast
 from gateway.runs.ending import Here, unlike
 from gateway.runs.events import unpacked
@@ -72,7 +73,7 @@ class RunBook:
         except JournalLost as lost:
             if wanted.run is not None and isinstance(lost, JournalSealed):
                 raise lost_of(lost) from lost  # it must not be paid for once more
-            _log.warning("journal.lost", reason=str(lost))
+            _log.warning("journal.lost", reason=why_of(lost))
             ledger.record(Warned("journal_lost"))
             return None
         if isinstance(answer, Claimed):

@@ -10,6 +10,7 @@ import structlog
 from anyio import TASK_STATUS_IGNORED
 from anyio.abc import TaskGroup, TaskStatus
 
+from gateway.reasons import why_of
 from gateway.runs.ending import Here, ending
 from gateway.runs.live import LiveRun
 from gateway.runs.terms import Stop
@@ -143,7 +144,7 @@ class Floor:
                     old_ms = int(self._policy.retention_s * 1000)
                     await self._journal.purge(self._clock() - old_ms)
             except JournalLost as lost:
-                _log.warning("journal.lost", reason=str(lost))
+                _log.warning("journal.lost", reason=why_of(lost))
 
     async def _renew(self) -> None:
         holds = {here.live.hold: here for here in self.here.values()}

@@ -18,6 +18,7 @@ import anyio
 import structlog
 
 from gateway.metering.ledger import Ledger, StepAmbiguous, StepReplayed
+from gateway.reasons import why_of
 from gateway.runs.doubt import Doubts
 from gateway.runs.identity import Talks, derived, step_key
 from gateway.runs.order import Order
@@ -235,7 +236,7 @@ class LiveRun:
             with anyio.move_on_after(_LAST_S, shield=True):
                 await self._pen.end(standing, rests)
         except (StaleToken, JournalLost) as error:
-            _log.warning("run.unwritten", reason=str(error) or type(error).__name__)
+            _log.warning("run.unwritten", reason=why_of(error))
 
     async def _doubtful(self, known: StepRecord) -> None:
         """Stop at a step of which nobody knows what came of it, or have it made again."""
@@ -284,7 +285,7 @@ class LiveRun:
     async def _lost(self, step: StepRecord, lost: JournalLost, *, quietly: bool) -> None:
         """Go on without the journal; stop where calls must not be made again unasked."""
         if not self._without:
-            _log.warning("journal.lost", reason=str(lost))
+            _log.warning("journal.lost", reason=why_of(lost))
             self.ledger.record(Warned("journal_lost"))
             self._without = True
         if not (quietly or self._may_repeat):

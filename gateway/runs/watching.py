@@ -8,6 +8,7 @@ from typing import Final
 import anyio
 import structlog
 
+from gateway.reasons import why_of
 from gateway.stores.journal.journal import Journal, JournalLost
 from gateway.stores.journal.memory import wall_ms
 
@@ -30,7 +31,7 @@ async def watch(
         try:
             times = await journal.suspended(_MOST)
         except JournalLost as lost:
-            _log.warning("journal.lost", reason=str(lost))
+            _log.warning("journal.lost", reason=why_of(lost))
         else:
             if times is None:
                 return

@@ -15,6 +15,7 @@ from gateway.metering.trace import Begin, untraced
 from gateway.pipeline import Asked, Pipeline
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import Caller, Door
+from gateway.reasons import why_of
 from gateway.runs.book import RunBook
 from gateway.runs.doubt import waits_for_word
 from gateway.runs.floor import Carry
@@ -121,7 +122,7 @@ class Behind:
         try:
             return await self._swept(_AT_ONCE + waiting)
         except JournalLost as lost:
-            _log.warning("journal.lost", reason=str(lost))
+            _log.warning("journal.lost", reason=why_of(lost))
             return waiting
 
     async def _swept(self, most: int) -> int:

@@ -11,6 +11,7 @@ import anyio
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
+from gateway.reasons import why_of
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.database.ledger import LedgerTable
 from gateway.stores.database.rows import LedgerRow, RequestRow
@@ -120,7 +121,7 @@ class RowWriter:
             self.on_tried(anyio.current_time() - began, "failed")
             self._count("failed", 1)
             if not self._failing:
-                _log.warning("ledger.unwritten", waiting=len(self._waiting), reason=str(error))
+                _log.warning("ledger.unwritten", waiting=len(self._waiting), reason=why_of(error))
             self._failing = True
             raise
         except (SQLAlchemyError, OverflowError) as error:

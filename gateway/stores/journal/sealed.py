@@ -12,6 +12,7 @@ from dataclasses import replace
 import anyio
 import structlog
 
+from gateway.reasons import why_of
 from gateway.stores.journal.journal import (
     Answer,
     Claim,
@@ -85,7 +86,7 @@ class SealedJournal:
             except JournalSealed as sealed:
                 stuck.add(record.name)
                 if record.name not in self._stuck:
-                    _log.warning("run.sealed", run=record.name.run, reason=str(sealed))
+                    _log.warning("run.sealed", run=record.name.run, reason=why_of(sealed))
         self._stuck = stuck
         return found[:limit]
 

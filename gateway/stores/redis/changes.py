@@ -11,6 +11,7 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from gateway.reasons import why_of
 from gateway.stores.changes import Hear, Wait
 
 _CHANNEL: Final = "lockgate:changes"
@@ -32,7 +33,7 @@ class RedisChanges:
         try:
             await self._client.publish(self._channel, b"")
         except (RedisError, OSError) as error:
-            _log.warning("changes.untold", reason=str(error))
+            _log.warning("changes.untold", reason=why_of(error))
 
     @asynccontextmanager
     async def subscribe(self) -> AsyncGenerator[Wait, None]:
@@ -72,7 +73,7 @@ class RedisAnnouncements:
         try:
             await self._client.publish(self._channel, text)
         except (RedisError, OSError) as error:
-            _log.warning("changes.untold", reason=str(error))
+            _log.warning("changes.untold", reason=why_of(error))
 
     @asynccontextmanager
     async def listen(self) -> AsyncGenerator[Hear, None]:

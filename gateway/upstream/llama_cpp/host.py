@@ -11,6 +11,7 @@ import anyio
 import structlog
 
 from gateway.clock import loop_time
+from gateway.reasons import why_of
 from gateway.upstream.llama_cpp import room
 from gateway.upstream.llama_cpp.kept import Degraded, Reason, Session
 from gateway.upstream.llama_cpp.kv import Kv
@@ -153,7 +154,7 @@ class Host:
             left = await self._left(props, slots)
         except (ServerFailed, CardFailed) as failed:
             if self._told:
-                _log.warning("llama_cpp.unseen", provider=self.name, reason=str(failed))
+                _log.warning("llama_cpp.unseen", provider=self.name, reason=why_of(failed))
             self._told = False
             return
         self._told = True

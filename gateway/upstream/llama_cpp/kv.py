@@ -16,6 +16,7 @@ import anyio
 import structlog
 
 from gateway.clock import utc_now
+from gateway.reasons import why_of
 from gateway.upstream.llama_cpp.kept import (
     Degraded,
     Fingerprint,
@@ -174,7 +175,7 @@ class Kv:
             size = await _off_loop(lambda: self._shelf.arrived(name, moved.size))
         except Degraded as error:
             self._broken = error.reason
-            _log.error("kv.folder_mismatch", reason=str(error))
+            _log.error("kv.folder_mismatch", reason=why_of(error))
             raise
         return moved._replace(size=size)
 
