@@ -21,7 +21,8 @@ class Case:
     """*file* None: the embedded configuration. ``url`` is where a gateway runs, if one does.
 
     ``must_run``: one has to. ``through`` is where clients reach it. ``offline``: providers are left
-    alone. ``within_s`` is how long a check may take.
+    alone. ``within_s`` is how long a check may take. ``unread`` are sections in which something is
+    wrong: what *config* has there may be a default, and not what was meant.
     """
 
     file: Path | None
@@ -32,6 +33,7 @@ class Case:
     offline: bool = False
     within_s: float = 10.0
     must_run: bool = False
+    unread: frozenset[str] = frozenset()
 
     @property
     def secrets(self) -> list[str]:

@@ -44,7 +44,15 @@ def doctor(  # noqa: PLR0913 - each is an option of the command
         address = url or _address(loaded.config)
         must_run = url is not None
         case = Case(
-            config, loaded.config, known, address, through, offline, timeout, must_run=must_run
+            config,
+            loaded.config,
+            known,
+            address,
+            through,
+            offline,
+            timeout,
+            must_run=must_run,
+            unread=loaded.unread,
         )
         findings = without(case.secrets, findings)
         findings += examine(case, checks_of(case)[1 if findings else 0 :])
@@ -62,6 +70,7 @@ class _Loaded:
     def __init__(self, file: Path | None) -> None:
         self._file = file
         self.config: Config | None = None
+        self.unread: frozenset[str] = frozenset()
         why = "what it names hangs: a folder of another machine, or its database"
         self.findings = [Finding("configuration", "error", f"{file} cannot be read in time", why)]
 
@@ -83,6 +92,8 @@ class _Loaded:
         try:
             return load(self._file)
         except ConfigError as error:
+            paths = (line.partition(": ")[0] for line in str(error).splitlines())
+            self.unread = frozenset(path.partition(".")[0] for path in paths)
             return error.rest
 
 

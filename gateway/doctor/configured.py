@@ -29,7 +29,8 @@ async def configuration(case: Case) -> AsyncGenerator[Finding, None]:
     config = case.config
     name = str(case.file) if case.file else "the embedded configuration"
     counts = (_counted(len(config.models), "model"), _counted(len(config.keys), "key"))
-    yield Finding("configuration", "ok", f"{name}: {', '.join(counts)}")
+    more = " and more in the database" if await _stored(case) else ""
+    yield Finding("configuration", "ok", f"{name}: {', '.join(counts)}{more}")
     for line in await anyio.to_thread.run_sync(remarks, config, case.known):
         if not any(part in line for part in _TOLD_ELSEWHERE):
             yield Finding("configuration", "note", line)
@@ -43,7 +44,7 @@ async def secrets(case: Case) -> AsyncGenerator[Finding, None]:
     else:
         why = "the admin routes are closed, also to reloads"
         yield Finding("secrets", "warning", f"{admin} is not set", why, _MAKES.format(admin))
-    stored = await _stored(case.config)
+    stored = await _stored(case)
     if known.key_secret:
         void = "; keys that were made with the old one are invalid then"
         yield _long_enough(key, known.key_secret, void)
@@ -67,10 +68,12 @@ def _long_enough(name: str, text: str, void: str = "") -> Finding:
     return Finding("secrets", "warning", what, "a short one can be guessed", fix)
 
 
-async def _stored(config: Config) -> bool | None:
+async def _stored(case: Case) -> bool | None:
     """Return whether the database has keys, None where it cannot tell."""
+    if "database" in case.unread:
+        return None
     try:
-        return await stored_keys(config)
+        return await stored_keys(case.config)
     except DatabaseUnusable:
         return None
 

@@ -27,6 +27,9 @@ _SPARE: Final = 3
 async def database(case: Case) -> AsyncGenerator[Finding, None]:
     """Tell how the database is."""
     config = case.config.database
+    if "database" in case.unread:
+        yield Finding("database", "skipped", "its address cannot be read")
+        return
     if not config.kept:
         why = "keys are those of the configuration, and the ledger ends with the process"
         yield Finding(

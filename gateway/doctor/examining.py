@@ -37,7 +37,7 @@ def checks_of(case: Case) -> list[tuple[str, Check]]:
         *((f"provider {name}", upstream(name)) for name in case.config.providers),
         ("store", store),
         ("database", database),
-        ("journal", configured.journal),
+        *([] if "database" in case.unread else [("journal", configured.journal)]),
         ("capture", configured.capture),
         ("calibration", configured.calibration),
         ("gateway", served),

@@ -9,7 +9,9 @@ from pathlib import Path
 import anyio
 import orjson
 import pytest
+from typer.testing import CliRunner
 
+from gateway.cli import main
 from gateway.config import Secrets
 from gateway.doctor import configured, machine
 from gateway.doctor.case import Check
@@ -202,3 +204,33 @@ def test_a_sandbox_that_runs_nothing_is_warned_of(
     assert ill[0].fix.startswith("docker pull python:")
     assert [it.level for it in well] == ["ok"]
     assert looked(check, case(providers={"p": SIM})) == []
+
+
+def test_keys_of_the_database_are_told_of_beside_those_of_the_file(tmp_path: Path) -> None:
+    (none, *_), (some, *_) = (
+        looked(configured.configuration, case(database=database))
+        for database in ({"url": "none"}, with_a_key(tmp_path / "x.db"))
+    )
+
+    assert none.what.endswith("1 model, 0 keys")
+    assert some.what.endswith("1 model, 0 keys and more in the database")
+
+
+def test_nothing_is_said_of_a_database_whose_address_cannot_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "lockgate.yaml"
+    file.write_text(
+        "providers: {p: {dialect: openai_chat, simulated: {}}}\n"
+        "models: [{name: m, provider: p, model: sim-small}]\n"
+        "database: {url: 'mysql://127.0.0.1/x'}\n"
+    )
+
+    done = CliRunner().invoke(main, ["doctor", "-c", str(file), "--offline", "--json"])
+
+    found = orjson.loads(done.output)["findings"]
+    assert done.exit_code == 2
+    assert "database.url" in found[0]["what"]
+    of_database = [it["what"] for it in found if it["check"] == "database"]
+    assert of_database == ["its address cannot be read"]
+    assert not any("lockgate.db" in it["what"] for it in found)
+    assert not any("whoever reaches" in it["what"] for it in found)
+    assert not any(it["check"] == "journal" for it in found)
