@@ -44,7 +44,7 @@ from gateway.pipeline import Asked
 from gateway.planning.options import can_do_with
 from gateway.policy.keys import OPEN
 from gateway.policy.wishes import Wishes
-from gateway.preflight import remarks
+from gateway.preflight import empty_keys, remarks
 from gateway.pricelist import guesses, price_list
 from gateway.stores.database.engine import DatabaseUnusable
 from gateway.tabling import price_table
@@ -115,6 +115,8 @@ def serve(config: Annotated[Path | None, FILE] = None) -> None:
 def check(file: Path) -> None:
     """Say what is wrong with a configuration file, or that nothing is."""
     loaded, known = checked(file)
+    if empty := list(empty_keys(loaded)):
+        stop("\n".join(empty))
     for line in remarks(loaded, known):
         typer.echo(f"note: {line}")
     for line in guesses(loaded):

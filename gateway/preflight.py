@@ -53,6 +53,7 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
         )
     if config.attention.persons and not config.database.kept:
         lines.append("attention: without a database, questions to people end with the process")
+    lines += empty_keys(config)
     lines += _pool(config)
     lines += _thinking(config)
     lines += _strangers(config)
@@ -60,6 +61,16 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
     if secrets.admin_token is None:
         lines.append("LOCKGATE_ADMIN_TOKEN is not set: the admin routes are closed")
     return lines
+
+
+def empty_keys(config: Config) -> Iterator[str]:
+    """Yield the accounts whose keys are there and say nothing: each of their calls is refused.
+
+    The gateway starts all the same: an account that nobody uses yet is no reason not to.
+    """
+    for name, row in config.providers.items():
+        if row.api_key is not None and not row.api_key.get_secret_value().strip():
+            yield f"providers.{name}.api_key: it is empty, and the provider will refuse all calls"
 
 
 def _pool(config: Config) -> Iterator[str]:

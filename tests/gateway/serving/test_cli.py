@@ -10,8 +10,9 @@ import yaml
 from typer.testing import CliRunner
 
 from gateway.cli import main
-from gateway.config import load
+from gateway.config import Secrets, load
 from gateway.policy.keys import digest
+from gateway.preflight import remarks
 
 GOOD = """
 providers: {p: {dialect: openai_chat, simulated: {}}}
@@ -252,3 +253,41 @@ def test_without_a_command_it_says_what_there_is() -> None:
 
     for command in ("serve", "check", "key", "demo"):
         assert command in result.output
+
+
+@pytest.mark.parametrize("written", ["${EMPTY}", "${BLANK}", "file:empty"])
+def test_an_empty_key_of_a_provider_is_a_fault_to_check_and_told_of_by_all(
+    file: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    monkeypatch.setenv("EMPTY", "")
+    monkeypatch.setenv("BLANK", "  ")
+    (file.parent / "empty").write_text("\n")
+    file.write_text(
+        f"providers: {{p: {{dialect: anthropic, base_url: 'https://a.example', "
+        f"api_key: '{written}'}}}}\nmodels: [{{name: m, provider: p}}]\n"
+    )
+
+    code, _, err = lockgate("check", str(file))
+    remarked = remarks(load(file), Secrets(None, None))
+
+    assert (code, err) == (
+        2,
+        ["error: providers.p.api_key: it is empty, and the provider will refuse all calls"],
+    )
+    assert err[0].removeprefix("error: ") in remarked
+
+
+@pytest.mark.parametrize("written", ["", "api_key: '${FULL}'"])
+def test_a_key_that_is_there_or_not_wanted_is_none(
+    file: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    monkeypatch.setenv("FULL", "sk-x")
+    file.write_text(
+        "providers: {p: {dialect: anthropic, base_url: 'https://a.example', "
+        f"{written}}}}}\nmodels: [{{name: m, provider: p}}]\n"
+    )
+
+    code, out, _ = lockgate("check", str(file))
+
+    assert code == 0
+    assert not any("api_key" in line for line in out)
