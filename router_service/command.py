@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _BACKLOG: Final = 2048
 _KEEP_ALIVE_S: Final = 75
+_SWITCH_S: Final = 0.0005
+"""How long what learns in a thread keeps the interpreter: a decision waits for it several times."""
 _FILE = typer.Option("-c", "--config", help="The configuration file; none: the defaults.")
 
 
@@ -65,6 +67,7 @@ def _serve(settings: ProcessSettings, listening: socket.socket) -> None:
     from router_service.groundwork.protocol import Protocol
 
     set_up_logging()
+    sys.setswitchinterval(_SWITCH_S)
     host, port = listening.getsockname()[:2]
     typer.echo(f"routing at http://{f'[{host}]' if ':' in host else host}:{port}")
     sys.stdout.flush()

@@ -20,6 +20,8 @@ _AT_ONCE: Final = 5_000
 """Rows that are learnt together: their vectors take some ten kilobytes each until then."""
 _DAY_S: Final = 86_400.0
 _EXPIRE_EVERY_S: Final = 3_600.0
+_REST: Final = 20
+"""How many times as long as it learnt it rests: learning takes no more than a part of the time."""
 
 _log = structlog.get_logger()
 
@@ -48,6 +50,7 @@ class Learner:
         self._cursor: Cursor | None = None
         self._turn = anyio.Lock()  # an engine learns one thing at a time
         self._sealed = False
+        self._learning_s = 0.0
         self.loaded = False
         self.lost = False
         self.rows = 0
@@ -88,6 +91,7 @@ class Learner:
             began = perf_counter()
             with anyio.CancelScope(shield=True):  # the thread would go on, and not be waited for
                 await anyio.to_thread.run_sync(lambda: self._engine.learn(rows, afresh=afresh))
+            self._learning_s += perf_counter() - began
             self._counts.fit_seconds.observe(perf_counter() - began)
         self._cursor = cursor
         self.rows = len(rows) + (0 if afresh else self.rows)
@@ -96,10 +100,13 @@ class Learner:
         return len(rows), more
 
     async def run(self, every_s: float, ttl_days: float) -> None:
-        """Learn what is new every so many seconds and delete what is old, until cancelled."""
+        """Learn what is new every so many seconds and delete what is old, until cancelled.
+
+        The more there is, the longer it takes to learn, and the more seldom that is done.
+        """
         expired = -_EXPIRE_EVERY_S
         while True:
-            failing = self.lost
+            failing, self._learning_s = self.lost, 0.0
             try:
                 await self.refresh()
                 if anyio.current_time() - expired >= _EXPIRE_EVERY_S:
@@ -109,7 +116,7 @@ class Learner:
                 self.lost = True
                 if not failing:
                     _log.warning("observations.unread", reason=str(error))
-            await anyio.sleep(every_s)
+            await anyio.sleep(max(every_s, _REST * self._learning_s))
 
     def _tell_sealed(self, number: int) -> None:
         if number and not self._sealed:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 
+import anyio
 import pytest
 
 from router_service.contract import Observation
@@ -81,3 +82,32 @@ async def test_a_database_that_is_lost_is_told_and_what_was_learnt_stays(table: 
     await learner.refresh()
     assert not learner.lost
     assert engine.learnt == [(["a"], False)]
+
+
+class Slow(Notes):
+    """Takes a second for what it learns."""
+
+    def __init__(self, clock: list[float]) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def learn(self, rows: Sequence[Observation], *, afresh: bool = False) -> None:
+        super().learn(rows, afresh=afresh)
+        self._clock[0] += 1.0
+
+
+async def test_it_rests_longer_than_it_learns(table: Lost, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, rests = [0.0], []
+
+    async def rest(seconds: float) -> None:
+        rests.append(seconds)
+        if len(rests) == 3:
+            raise anyio.get_cancelled_exc_class()
+        await table.observe([observation(str(len(rests)))] if len(rests) == 1 else [])
+
+    monkeypatch.setattr("router_service.process.learner.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("router_service.process.learner.anyio.sleep", rest)
+    with pytest.raises(anyio.get_cancelled_exc_class()):
+        await Learner(table, Slow(clock), Counts()).run(5.0, 90.0)
+
+    assert rests == [5.0, 20.0, 5.0]
