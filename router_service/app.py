@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from random import SystemRandom  # noqa: TID251 - who tries something out throws true dice
+from time import monotonic
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -14,9 +17,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from router_service.contract import Feedback, NoExactProfile, RouteQuery
+from router_service.contract import Feedback, NoExactProfile, Observation, RouteQuery
 from router_service.engine import Engine
 from router_service.groundwork.database import DatabaseLost, opened
+from router_service.learning.explorer import Explorer
+from router_service.learning.settings import LearningSettings
 from router_service.process import agentcodec
 from router_service.process.access import Access
 from router_service.process.config import ProcessSettings
@@ -37,6 +42,7 @@ from router_service.store.steps import STEPS
 from techniques.core.groups import task_group
 
 _LONGEST_CALLER: Final = 500
+_DAY_S: Final = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class Parts:
     table: ObservationTable
     learner: Learner
     counts: Counts
+    explorer: Explorer | None = None
 
 
 @asynccontextmanager
@@ -57,15 +64,23 @@ async def running(settings: ProcessSettings, counts: Counts) -> AsyncGenerator[P
     Raises:
         DatabaseUnusable: It cannot be opened.
     """
-    engine = Engine(settings.router)
+    explorer = _explorer(settings.router.learning)
+    engine = Engine(settings.router, explore=explorer)
     async with opened(settings.database.url, STEPS, pool=settings.database.pool) as database:
         table = ObservationTable(database, settings.router.store.keys)
         learner = Learner(table, engine, counts)
         every_s, ttl_days = settings.database.refresh_s, settings.router.learning.ttl_days
         async with task_group() as group:
             group.start_soon(learner.run, every_s, ttl_days)
-            yield Parts(settings, engine, table, learner, counts)
+            yield Parts(settings, engine, table, learner, counts, explorer)
             group.cancel_scope.cancel()
+
+
+def _explorer(stated: LearningSettings) -> Explorer | None:
+    """Return what tries arms out, None where nothing is to be learnt."""
+    if not stated.enabled:
+        return None
+    return Explorer(stated.exploration, monotonic, SystemRandom().random)
 
 
 class Endpoints:
@@ -104,7 +119,7 @@ class Endpoints:
 
     async def take(self, request: Request) -> Response:
         """``POST /v1/observations``: keep what was observed."""
-        coming = Import(self._parts.table, self._parts.settings.server.max_import)
+        coming = Import(self._parts.table, self._parts.settings.server.max_import, self._earn)
         try:
             await coming.take(request)
         except Refused as error:
@@ -113,6 +128,12 @@ class Endpoints:
         finally:
             self._parts.counts.observed.labels("kept").inc(coming.observed)
         return json_reply({"observed": coming.observed})
+
+    def _earn(self, rows: Sequence[Observation]) -> None:
+        """Have the explorer count what requests of the last day cost: a share is its to spend."""
+        since = datetime.now(UTC).timestamp() - _DAY_S
+        if self._parts.explorer is not None:
+            self._parts.explorer.observe(row for row in rows if row.at >= since)
 
     async def give(self, request: Request) -> Response:
         """``GET /v1/observations``: all that there is."""

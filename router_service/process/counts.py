@@ -53,7 +53,7 @@ class Counts:
         )
         self.observed = Counter(
             "lockgate_routing_observations",
-            "Observations that were taken in, and that were refused.",
+            "Observations that were kept, and imports of which a line was refused.",
             ("result",),
             registry=self.registry,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from typing import Final
 
@@ -23,11 +23,14 @@ LINES: Final = "application/x-ndjson"
 
 
 class Import:
-    """Takes in what a request brings, a batch at a time."""
+    """Takes in what a request brings, a batch at a time; *kept* is told of each."""
 
-    def __init__(self, table: ObservationTable, most: int) -> None:
+    def __init__(
+        self, table: ObservationTable, most: int, kept: Callable[[Sequence[Observation]], None]
+    ) -> None:
         self._table = table
         self._most = most
+        self._kept = kept
         self._waiting: list[Observation] = []
         self._line = 0
         self.observed = 0
@@ -72,6 +75,7 @@ class Import:
             message = f"lines {first} to {self._line}: {error}"
             raise Refused(400, "invalid_observation", message) from None
         self.observed += len(rows)
+        self._kept(rows)
 
 
 async def _lines(chunks: AsyncIterator[bytes], most: int) -> AsyncGenerator[bytes, None]:

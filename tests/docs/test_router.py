@@ -12,7 +12,7 @@ import yaml
 from docs.generate import ROOT
 from gateway.config.router import RouterConfig
 from router_service.process.config import AgentCodecSettings, ProcessSettings
-from router_service.process.counts import PATHS
+from router_service.process.counts import PATHS, Counts
 from tests.docs.documents import blocks, command_of, commands, run
 from tests.fakes.router import RouterProcess
 
@@ -75,3 +75,15 @@ def test_every_code_is_told_of() -> None:
 
     assert found
     assert [code for code in found - {"failed"} if code not in TEXT] == []
+
+
+def test_every_metric_is_told_of() -> None:
+    metrics = {metric.name: metric for metric in Counts().registry.collect()}
+    lines = {
+        line.split("`")[1]: line for line in TEXT.splitlines() if "| `lockgate_routing" in line
+    }
+
+    assert {name.removesuffix("_total") for name in lines} == metrics.keys()
+    assert {name for name in lines if name.endswith("_total")} == {
+        f"{metric.name}_total" for metric in metrics.values() if metric.type == "counter"
+    }

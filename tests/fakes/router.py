@@ -30,6 +30,7 @@ class RouterProcess:
         port: int = 0,
         config: Path | None = None,
     ) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder = folder
         self.port = port
         self._log = folder / "router.txt"

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
@@ -168,11 +169,20 @@ def test_who_is_to_be_forgotten_must_be_said(router: RouterProcess, query: str) 
     assert router.ask("DELETE", f"/v1/observations{query}").status == 400
 
 
-def test_what_another_process_writes_is_learnt(tmp_path: Path) -> None:
-    with RouterProcess(tmp_path) as one, RouterProcess(tmp_path) as other:
+def test_what_another_process_writes_is_learnt_and_what_it_forgets_forgotten(
+    tmp_path: Path, database_url: str
+) -> None:
+    variables = {"LOCKGATE_DATABASE__URL": database_url}
+    with (
+        RouterProcess(tmp_path, variables) as one,
+        RouterProcess(tmp_path / "other", variables) as other,
+    ):
         one.ask("POST", "/v1/observations", lines(*(observation(str(n)) for n in range(5))))
+        learnt = other.ask("POST", "/v1/fit").json["rows"]
+        one.ask("DELETE", "/v1/observations?caller=app")
+        left = other.ask("POST", "/v1/fit").json["rows"]
 
-        assert other.ask("POST", "/v1/fit").json["rows"] == 5
+    assert (learnt, left) == (5, 0)
 
 
 @pytest.mark.parametrize("path", sorted(PATHS - OPEN))
@@ -276,3 +286,25 @@ def test_it_does_not_start_where_it_cannot_work(tmp_path: Path) -> None:
     ):
         code, said = ended(file)
         assert (code, said.startswith(told)) == (2, True), said
+
+
+@pytest.mark.parametrize(("enabled", "tries"), [("true", True), ("false", False)])
+def test_it_tries_arms_out_of_what_requests_cost_where_it_is_to_learn(
+    tmp_path: Path, *, enabled: str, tries: bool
+) -> None:
+    variables = {
+        "LOCKGATE_ROUTER__LEARNING__ENABLED": enabled,
+        "LOCKGATE_ROUTER__LEARNING__EXPLORATION__RATE": "1",
+    }
+    recent = datetime.now(UTC).timestamp()
+    old = [observation(f"old-{n}", at=recent - 90_000, cost_usd=5.0) for n in range(100)]
+    new = [observation(f"new-{n}", at=recent, cost_usd=5.0) for n in range(100)]
+    query = {**QUERY, "plain_usd": 0.0001, "lambda": 0.1}
+    with RouterProcess(tmp_path, variables) as router:
+        explored = []
+        for rows in (old, new):
+            router.ask("POST", "/v1/observations", lines(*rows))
+            told = [router.post("/v1/route", query).json for _ in range(20)]
+            explored.append(any(one["explored"] for one in told))
+
+    assert explored == [False, tries]
