@@ -98,7 +98,7 @@ def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    kinds = ("static", "hashed", "fastembed")
+    kinds = ("mixed", "static", "hashed", "fastembed")
     parser.add_argument("--data", type=Path, default=_DATA, help="the folder of recorded answers")
     parser.add_argument(
         "--quick", action="store_true", help=f"at most {_QUICK} prompts of each set"
@@ -107,7 +107,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--limit", type=int, help="at most so many prompts of each set")
     parser.add_argument("--repeats", type=int, default=5, help="divisions of a small set")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--encoder", choices=kinds, default="static")
+    parser.add_argument("--encoder", choices=kinds, default="mixed")
     parser.add_argument("--model", default="", help="fastembed's name of the model")
     parser.add_argument("--folder", type=Path, help="where that model is")
     parser.add_argument("--encoders", action="store_true", help="compare the encoders instead")

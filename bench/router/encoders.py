@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from router_service.embedding.encoders import encoder_of
 from router_service.embedding.remembering import Remembering
 from router_service.embedding.settings import EmbeddingSettings
 
+_LOCAL: Final[tuple[Literal["mixed", "static", "hashed"], ...]] = ("mixed", "static", "hashed")
 _PROMPTS: Final = 1500
 _SENTENCE: Final = "The quick brown fox jumps over the lazy dog near the old river bank. "
 _WORDS: Final = (8, 30, 120, 1000)
@@ -26,7 +27,7 @@ _TIMES: Final = 30
 
 def table(data: Path, model: str, folder: Path | None) -> str:
     """Return a table of the encoders that can be had; fastembed's only with a *folder*."""
-    kinds = [EmbeddingSettings(kind="static"), EmbeddingSettings(kind="hashed")]
+    kinds = [EmbeddingSettings(kind=kind) for kind in _LOCAL]
     if folder is not None:
         kinds.append(EmbeddingSettings(kind="fastembed", model=model, folder=folder))
     sets = {name: _few(load(data)) for name, load in SETS.items()}

@@ -16,6 +16,7 @@ from bench.router.sets import Numbers, Places
 SIZES: Final = (60, 200, 600, 2000)
 _TIMES: Final = 10
 _ASKED: Final = 400
+_FEWEST: Final = 150
 _RIVALS: Final[Mapping[str, Rival]] = {
     "semknn": RIVALS["semknn"],
     "length only": length_only,
@@ -35,8 +36,8 @@ def table(done: Mapping[str, Measured], seed: int) -> str:
     return "\n".join(
         (
             "### After few observations\n\nAPGR, the mean of ten drawings of so many prompts to "
-            f"learn and of {_ASKED} others to choose for, and how far such drawings differ (one "
-            "standard deviation).\n",
+            f"learn and of at most {_ASKED} others to choose for, and how far such drawings "
+            "differ (one standard deviation).\n",
             head,
             f"|---|---{'|---' * len(SIZES)}|",
             *rows,
@@ -45,7 +46,7 @@ def table(done: Mapping[str, Measured], seed: int) -> str:
 
 
 def _cell(task: Task, rival: Rival, size: int, seed: int) -> str:
-    if len(task.routed) < size + _ASKED // 2:
+    if len(task.routed) < size + _FEWEST:
         return "-"
     found = grown(task, rival, size, seed)
     return f"{found.value:.3f} ± {found.high - found.value:.3f}"

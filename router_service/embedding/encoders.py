@@ -22,6 +22,11 @@ def encoder_of(settings: EmbeddingSettings, post: Post | None = None) -> Remembe
 
 def _made(settings: EmbeddingSettings, post: Post | None) -> tuple[str, Embed]:
     match settings.kind:
+        case "mixed":
+            from router_service.embedding.mixed import MixedVectors
+
+            mixed = MixedVectors()
+            return mixed.name, mixed
         case "static":
             from router_service.embedding.static import StaticVectors
 

@@ -35,27 +35,27 @@ class HashedPieces:
         return await self._aside(text) if len(text) > _AT_ONCE else hashed(text)
 
 
-def hashed(text: str) -> Sequence[float]:
-    """Return the numbers of *text*, whatever its case and its blanks."""
+def hashed(text: str, size: int = SIZE) -> Sequence[float]:
+    """Return *size* numbers of *text*, whatever its case and its blanks."""
     plain = f" {' '.join(text.lower().split())} ".encode("utf-8", "replace")
     letters = np.frombuffer(plain, np.uint8).astype(np.uint32)
-    found = [_mixed(letters, size) for size in _PIECES if len(letters) >= size]
+    found = [_mixed(letters, long) for long in _PIECES if len(letters) >= long]
     if not found:
-        return [0.0] * SIZE
+        return [0.0] * size
     pieces, counts = np.unique(np.concatenate(found), return_counts=True)
     signed = np.sqrt(counts) * np.where(pieces >> np.uint32(31), 1.0, -1.0)
-    sums: list[float] = np.bincount(pieces % SIZE, signed, SIZE).tolist()
+    sums: list[float] = np.bincount(pieces % size, signed, size).tolist()
     return sums
 
 
-def _mixed(letters: _Hashes, size: int) -> _Hashes:
-    """Return a hash of each run of *size* of *letters*.
+def _mixed(letters: _Hashes, long: int) -> _Hashes:
+    """Return a hash of each run of *long* of *letters*.
 
     Source: FNV-1a (Fowler, Noll, Vo), then the first steps of MurmurHash3's finaliser (Appleby).
     """
-    count = len(letters) - size + 1
-    mixed = np.full(count, 2166136261 ^ size, np.uint32)
-    for place in range(size):
+    count = len(letters) - long + 1
+    mixed = np.full(count, 2166136261 ^ long, np.uint32)
+    for place in range(long):
         mixed = (mixed ^ letters[place : place + count]) * np.uint32(16777619)
     mixed ^= mixed >> np.uint32(16)
     mixed *= np.uint32(0x85EBCA6B)

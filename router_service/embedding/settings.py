@@ -14,13 +14,13 @@ from router_service.section import Section
 class EmbeddingSettings(Section):
     """Which encoder is used, and what it needs.
 
-    ``static`` and ``hashed`` need nothing; ``fastembed`` the optional package of that name and
-    a model on this machine, in ``folder`` or in fastembed's own cache; ``upstream`` a ``url`` that
-    ends before ``/embeddings``. ``model`` is for the last two. Of a text at most ``characters``
+    ``mixed``, ``static`` and ``hashed`` need nothing; ``fastembed`` the optional package of that
+    name and a model on this machine, in ``folder`` or in fastembed's own cache; ``upstream`` a
+    ``url`` that ends before ``/embeddings``. ``model`` is for the last two. Of a text at most ``characters``
     are looked at; the vectors of the last ``remembered`` texts are kept.
     """
 
-    kind: Literal["static", "hashed", "fastembed", "upstream"] = "static"
+    kind: Literal["mixed", "static", "hashed", "fastembed", "upstream"] = "mixed"
     model: str = ""
     folder: Path | None = None
     url: str = ""

@@ -33,21 +33,26 @@ class StaticVectors:
     """Vectors of 256 numbers. The table is mapped, not read: processes share it."""
 
     name: Final = f"static:{_MODEL}:{_SIZE}"
+    size: Final = _SIZE
 
     def __init__(self) -> None:
         folder = _folder()
         self._table = _mapped(folder / "weights" / f"{_MODEL}_{_SIZE}.safetensors")
         tokenizer = folder / "tokenizers" / f"{_MODEL}_tokenizer_config.json"
         self._tokenizer = _tokenizer(tokenizer)
-        self._aside = Aside(self._long)
+        self._aside = Aside(self.long)
 
     async def __call__(self, text: str) -> Sequence[float] | None:
         """Return the numbers of *text*."""
         if len(text) > _AT_ONCE:
             return await self._aside(text)
+        return self.short(text)
+
+    def short(self, text: str) -> Sequence[float] | None:
+        """Return the numbers of *text*, None if it has none."""
         return self._mean(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
-    def _long(self, text: str) -> Sequence[float] | None:
+    def long(self, text: str) -> Sequence[float] | None:
         """Return the same; unlike ``encode``, a batch lets other threads go on."""
         (found,) = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)
         return self._mean(found.ids)

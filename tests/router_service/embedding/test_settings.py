@@ -11,7 +11,7 @@ UPSTREAM = {"kind": "upstream", "url": "https://api.example.com/v1", "model": "m
 
 
 def test_what_needs_no_setting_up_is_the_default() -> None:
-    assert encoder_of(EmbeddingSettings()).name.startswith("static:")
+    assert encoder_of(EmbeddingSettings()).name.startswith("mixed:")
 
 
 @pytest.mark.parametrize(
