@@ -88,6 +88,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("The run is at work on another replica", RunBusy("")),
     ("There is no such run", UnknownModel("", code="run_not_found")),
     ("... or no such session", UnknownModel("", code="session_not_found")),
+    ("... or no such request that a router chose for", UnknownModel("", code="request_not_found")),
     ("A run of that name is there already", RunConflict("", code="run_exists")),
     ("What is brought in is no run, or has changed", RequestRejected("", code="invalid_bundle")),
     ("The technique failed, and `on-error` is `raise`", TechniqueFailed("")),
@@ -105,6 +106,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("The provider's answer cannot be read", _upstream("invalid_answer", 200)),
     ("The provider refused the gateway's own key", _upstream("authentication", 401)),
     ("The gateway is stopping", Unavailable("")),
+    ("... or a router far away does not answer", Unavailable("", code="router_lost")),
     ("The store of limits and budgets is lost", Unavailable("", code="store_lost")),
     ("... or the database, and what a budget has spent", Unavailable("", code="database_lost")),
     (

@@ -21,6 +21,7 @@ from gateway.surfaces.bill import BillEndpoint
 from gateway.surfaces.books import Books
 from gateway.surfaces.completion import CompletionEndpoint
 from gateway.surfaces.count_tokens import CountTokensEndpoint
+from gateway.surfaces.feedback import FeedbackEndpoint
 from gateway.surfaces.forecast import ForecastEndpoint
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import headers_of
@@ -125,6 +126,9 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
     )
     overview = OverviewEndpoint(parts.front, Access(parts.front.door, parts.admin_token), seen)
     tools = ToolsEndpoint(parts.front, parts.front.pipeline.tools, parts.counts.acquired)
+    feedback = FeedbackEndpoint(
+        parts.front, parts.durable.ledger if parts.durable else None, parts.admin_token
+    )
     return Starlette(
         routes=[
             Route("/v1/messages/count_tokens", count.serve, methods=["POST"]),
@@ -133,6 +137,7 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
             Route("/v1/models", models.all),
             Route("/v1/models/{name:path}", models.one),
             *tools.routes(),
+            *feedback.routes(),
             *ApprovalsEndpoint(parts.front, parts.board).routes(),
             Route("/healthz", operations.healthz),
             Route("/readyz", operations.ReadyEndpoint(parts.front.gate, parts.lost).serve),

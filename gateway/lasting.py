@@ -13,6 +13,7 @@ from gateway.attention.opening import asking_people, ledger_for
 from gateway.attention.persons import persons_of
 from gateway.attention.quota import Meter
 from gateway.bookkeeping import bookkeeping
+from gateway.choosing import Choosing, Make, choosing
 from gateway.config import Config, Secrets
 from gateway.context.slimmer import Slimmer
 from gateway.forecast.seen import Seen
@@ -34,6 +35,7 @@ from gateway.metering.meters.store import StoreMeter
 from gateway.metering.meters.techniques import TechniqueMeter
 from gateway.metering.spool import Reader, Spool
 from gateway.opening import Meters, Pacing, pacing, pacing_labels
+from gateway.routing.observing import Observer
 from gateway.runs.book import RunBook
 from gateway.surfaces.gate import Gate
 from gateway.tracing import Tracing, span_counts, tracing
@@ -103,8 +105,9 @@ def _provided(config: Config) -> Iterable[tuple[str, str]]:
 class Lasting:
     """What every configuration of this process is served with.
 
-    ``runs`` None: none is written down. ``board`` None: nobody is asked. ``uses`` counts the uses
-    of tools, ``slimmer`` knows the conversations that were cut.
+    ``runs`` None: none is written down. ``board`` None: nobody is asked. ``choosing`` is who
+    chooses for ``auto``. ``uses`` counts the uses of tools, ``slimmer`` knows the
+    conversations that were cut.
     """
 
     secrets: Secrets
@@ -117,8 +120,14 @@ class Lasting:
     traces: Tracing
     runs: RunBook | None = None
     board: Board | None = None
+    choosing: Choosing | None = None
     slimmer: Slimmer = field(default_factory=Slimmer)
     gate: Gate = field(default_factory=Gate)
+
+    @property
+    def observer(self) -> Observer | None:
+        """Who sees what came of a router's choices."""
+        return None if self.choosing is None else self.choosing.observer
 
     def configure(self, config: Config) -> None:
         """Take in what *config* says; nothing waits here, so that all of it holds at once."""
@@ -129,12 +138,16 @@ class Lasting:
 
 
 @asynccontextmanager
-async def lasting(
-    config: Config, secrets: Secrets, counts: Counts, now: Callable[[], Upstreams]
+async def lasting(  # noqa: PLR0917 - what it is made of
+    config: Config,
+    secrets: Secrets,
+    counts: Counts,
+    now: Callable[[], Upstreams],
+    make: Make,
 ) -> AsyncGenerator[Lasting, None]:
     """Open what *config* asks for; leaving closes it, last opened first.
 
-    *now* gives what carries calls to providers at the moment.
+    *now* gives what carries calls to providers at the moment, *make* makes the router.
     """
 
     def accounts() -> Iterable[Account]:
@@ -162,4 +175,5 @@ async def lasting(
         runs = await stack.enter_async_context(bookkeeping(config, kept, board, counts.runs.away))
         hosts = await stack.enter_async_context(hosting(first.hosts, first.accounts, paced.ledger))
         uses = Meter(ledger_for(config, paced.ledger))
-        yield Lasting(secrets, counts, spool, kept, paced, hosts, uses, traces, runs, board)
+        chosen = await stack.enter_async_context(choosing(config, make, counts.router))
+        yield Lasting(secrets, counts, spool, kept, paced, hosts, uses, traces, runs, board, chosen)

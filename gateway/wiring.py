@@ -19,7 +19,6 @@ from gateway.attention.opening import tool_quotas
 from gateway.channels.retrying import RetryPolicy
 from gateway.config import Config, Secrets
 from gateway.config.calibration import measured
-from gateway.config.router import RouterConfig
 from gateway.config.sandbox import SandboxConfig
 from gateway.forecast.forecaster import Forecaster
 from gateway.keeping import Durable
@@ -36,9 +35,6 @@ from gateway.planning.slims import Slims
 from gateway.policy.callers import caps_of, rules_of
 from gateway.policy.keys import Door
 from gateway.policy.models import Catalogue
-from gateway.routing.asking import Asker
-from gateway.routing.menu import Menus
-from gateway.routing.routing import Routing
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.completion import Front
@@ -47,6 +43,8 @@ from gateway.surfaces.spoken import DIALECTS
 from gateway.upstream import provider, providers
 from gateway.upstreams import UpstreamBuilder, Upstreams, revealed
 from router_service.engine import Engine
+from router_service.learning.explorer import Explorer
+from router_service.settings import RouterSettings
 from techniques import catalog
 from techniques.core.registry import Card, load
 from techniques.core.task import Calibration, Sandbox, Uncalibrated
@@ -94,7 +92,7 @@ async def running(
         stack.push_async_callback(house.close)
         counts = Counts(registry, config)
         there = await stack.enter_async_context(
-            lasting(config, secrets, counts, lambda: house.upstreams)
+            lasting(config, secrets, counts, lambda: house.upstreams, _engine)
         )
         parts = await house.open(there, config)
         if house.behind is not None:
@@ -178,6 +176,7 @@ class House:
             behind=self._behind(door, pipeline),
             gate=there.gate,
             traced=there.traces.begin,
+            observer=there.observer,
         )
         counts = there.counts
         return Parts(
@@ -204,7 +203,8 @@ class House:
         if there.runs is None:
             return None
         begin = there.traces.begin
-        return Behind(door, pipeline, (there.spool,), there.runs, DIALECTS, there.gate, begin)
+        own = (there.spool,), there.runs, DIALECTS, there.gate, begin, there.observer
+        return Behind(door, pipeline, *own)
 
     async def _pipeline(
         self, config: Config, catalogue: Catalogue, pacer: Pacer | None
@@ -224,7 +224,9 @@ class House:
             pacer=pacer,
             tools=tool_quotas(config, there.uses),
             slims=Slims(there.slimmer.under(rules_of(config.context)), catalogue),
-            routing=_routing(config.router, planner),
+            routing=None
+            if there.choosing is None
+            else there.choosing.routing(config.router, planner),
         )
 
     async def _sandboxed(self, stated: SandboxConfig) -> Sandbox | None:
@@ -274,11 +276,5 @@ def _planner(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) ->
     return Planner(catalogue, cards, defaults)
 
 
-def _routing(stated: RouterConfig, planner: Planner) -> Routing:
-    within_s = stated.timeout_ms / 1000
-    asker = Asker(_engine(stated), None, within_s, stated.embedding.timeout_s)
-    return Routing(Menus(planner, stated.stated_arms), asker, stated.type, stated.lambda_)
-
-
-def _engine(stated: RouterConfig) -> Engine:
-    return Engine(stated) if stated.type in {"fixed", "semknn"} else Engine()
+def _engine(settings: RouterSettings, explorer: Explorer | None) -> Engine:
+    return Engine(settings, explore=explorer)

@@ -26,7 +26,6 @@ from router_service.process import agentcodec
 from router_service.process.access import Access
 from router_service.process.config import ProcessSettings
 from router_service.process.counts import Counted, Counts
-from router_service.process.learner import Learner
 from router_service.process.replies import (
     Refused,
     body_of,
@@ -36,6 +35,7 @@ from router_service.process.replies import (
     read_as,
 )
 from router_service.process.transfer import Export, Import
+from router_service.store.learner import Learner
 from router_service.store.observations import ObservationTable
 from router_service.store.pages import Profile
 from router_service.store.steps import STEPS

@@ -22,6 +22,17 @@ _OPENED: Final[Mapping[str, tuple[str, ...] | None]] = {
     "database": None,
     "tracing": None,
     "journal": None,
+    "router": (
+        "type",
+        "semknn",
+        "acm_table",
+        "acm_linear",
+        "embedding",
+        "learning",
+        "store",
+        "url",
+        "token",
+    ),
 }
 """Sections that are opened once, and which of their settings are; None: all."""
 

@@ -242,12 +242,11 @@ class Answering(NamedTuple):
 class Ledger:
     """Collects a request's facts and hands each to the meters.
 
-    ``client_left`` is set before the client's leaving
-    cancels what runs, so that the rows can tell it from other cancellations. ``answering`` is the
-    model of the last sub-call that began to answer as ``answer``. ``holds`` are its pauses,
-    ``left`` is what was left when the last sub-call was let through, by what is counted. ``tools``
-    are the answer's calls of tools that have quotas. ``trace`` is None where none is kept.
-    ``weighed`` is what whole answers came to, by the step of the run that they are.
+    ``client_left`` is set before the client's leaving cancels what runs: the rows tell it from
+    other ends. ``answering`` is the model of the last sub-call that began to answer as ``answer``.
+    ``holds`` are its pauses, ``left`` what was left when the last one was let through, by what is
+    counted; ``tools`` are the answer's calls of tools with quotas. ``weighed`` is what answers came
+    to, by their step of the run; ``replayed`` calls, that had cost ``saved``, are no rows.
     """
 
     meters: tuple[Meter, ...] = ()
@@ -260,6 +259,8 @@ class Ledger:
     tools: list[ToolCalled] = field(default_factory=list)
     trace: Trace | None = None
     weighed: dict[str, Weighed] = field(default_factory=dict)
+    replayed: int = 0
+    saved: int = 0
 
     def record(self, fact: Fact) -> None:
         """Keep *fact* and tell the meters."""
@@ -271,6 +272,8 @@ class Ledger:
             self.warnings.append(fact)
         elif isinstance(fact, ToolCalled):
             self.tools.append(fact)
+        elif isinstance(fact, StepReplayed):
+            self.replayed, self.saved = self.replayed + 1, self.saved + fact.saved
         for meter in self.meters:
             meter(fact)
 

@@ -16,6 +16,7 @@ from gateway.pipeline import Asked, Pipeline
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import Caller, Door
 from gateway.reasons import why_of
+from gateway.routing.observing import Observer
 from gateway.runs.book import RunBook
 from gateway.runs.doubt import waits_for_word
 from gateway.runs.floor import Carry
@@ -25,7 +26,7 @@ from gateway.runs.wanted import Begun, Wanted
 from gateway.stores.journal.journal import JournalLost
 from gateway.stores.journal.records import RunName, Sent
 from gateway.stores.journal.seal import JournalSealed
-from gateway.surfaces.finishing import finished
+from gateway.surfaces.finishing import end
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.kept import carry_of, wanted_by
 from gateway.surfaces.named import new_name
@@ -63,6 +64,7 @@ class Behind:
     traced: Begin = untraced
     later: Later = field(default_factory=Later)
     """A configuration that has changed has its own, so that all are tried again at once."""
+    observer: Observer | None = None
 
     def attend(self, current: Callable[[], Behind | None]) -> None:
         """Begin to look after runs that nobody waits for, by what is *current* at the moment."""
@@ -200,7 +202,7 @@ class Behind:
             self.gate.leave()
             plan = visit.plan
             label = plan.model.name if plan is not None else ""
-            visit.ledger.record(finished(visit, visit.dialect, label))
+            end(visit, visit.dialect, label, self.observer)
 
 
 async def sweeping(gate: Gate, current: Callable[[], Behind | None]) -> None:

@@ -17,10 +17,11 @@ from gateway.metering.trace import Begin, untraced
 from gateway.pipeline import Asked, Pipeline
 from gateway.policy import wishes as wishing
 from gateway.policy.keys import Door
+from gateway.routing.observing import Observer
 from gateway.runs.identity import body_hash
 from gateway.runs.wanted import Begun
 from gateway.surfaces.behind import Behind
-from gateway.surfaces.finishing import finished
+from gateway.surfaces.finishing import end, finished
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.kept import (
@@ -64,7 +65,8 @@ class Front:
     """What the surfaces share: who may in, how large a body may be, where facts go.
 
     ``behind`` None: no run is written down. ``visits`` are the requests that are being served.
-    ``traced`` tells where a request stands in a trace.
+    ``traced`` tells where a request stands in a trace, ``observer`` sees what came of a router's
+    choices.
     """
 
     door: Door
@@ -76,6 +78,7 @@ class Front:
     gate: Gate = field(default_factory=Gate)
     visits: dict[str, Visit] = field(default_factory=dict)
     traced: Begin = untraced
+    observer: Observer | None = None
 
 
 class CompletionEndpoint:
@@ -197,7 +200,7 @@ class CompletionEndpoint:
             else:
                 visit.status = _LEFT
         finally:
-            visit.ledger.record(finished(visit, self._dialect.name, self._label(visit)))
+            end(visit, self._dialect.name, self._label(visit), self._front.observer)
 
     async def _accept(self, visit: Visit, begun: Begun, send: Send) -> None:
         """Say that the request is carried out, or was, and where its answer will be."""

@@ -7,8 +7,21 @@ from time import perf_counter
 from gateway.metering.ledger import RequestFinished, Route
 from gateway.planning.plan import BY_SLUG, BY_WISH, Plan
 from gateway.policy import wishes as wishing
+from gateway.routing.observing import Ended, Observer
 from gateway.surfaces.outcome import code_of, outcome_of
 from gateway.surfaces.visit import Visit
+
+
+def end(visit: Visit, dialect: str, model: str, observer: Observer | None) -> None:
+    """Write down how *visit* ended; *observer* is told of it, where a router had chosen."""
+    fact = finished(visit, dialect, model)
+    visit.ledger.record(fact)
+    plan, asked, ledger = visit.plan, visit.asked, visit.ledger
+    if observer is None or plan is None or plan.routed is None or asked is None:
+        return
+    params = dict(asked.wishes.params or {})
+    paused_s = ledger.holds.paused_ms() / 1000
+    observer.ended(Ended(fact, plan, params, ledger.replayed, ledger.saved, paused_s))
 
 
 def finished(visit: Visit, dialect: str, model: str) -> RequestFinished:

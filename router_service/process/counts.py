@@ -74,6 +74,15 @@ class Counts:
             registry=self.registry,
         )
 
+    def refreshed(self, *, done: bool) -> None:
+        """Count that it was looked for something new."""
+        self.refreshes.labels("done" if done else "failed").inc()
+
+    def fitted(self, seconds: float, rows: int) -> None:
+        """Count that what was new was learnt, and show how many *rows* are."""
+        self.fit_seconds.observe(seconds)
+        self.learnt.set(rows)
+
     def decided(self, decision: RouteDecision) -> None:
         """Count *decision*."""
         explored = "yes" if decision.explored else "no"

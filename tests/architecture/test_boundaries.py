@@ -21,6 +21,7 @@ _LAST_RESORTS = {
     "gateway/doctor/examining.py": 1,  # a check that fails keeps no other from being told
     "gateway/upstream/llama_cpp/host.py": 1,
     "gateway/routing/asking.py": 1,  # a router that fails costs no request
+    "gateway/routing/observing.py": 1,
 }
 """How many ``except Exception`` each module may have; each logs the traceback."""
 _WATCHERS = {"gateway/wire/respond.py": 1}  # listens for the client's leaving

@@ -54,7 +54,16 @@ def request_row(fact: RequestFinished, now: int) -> RequestRow:
         _listed(fact.warnings) if fact.warnings else "[]",
         now,
         _ms(fact.seconds),
+        *_routed(fact),
     )
+
+
+def _routed(fact: RequestFinished) -> tuple[str, str, float, bool, float] | tuple[()]:
+    routed = fact.routed
+    if routed is None:
+        return ()
+    chosen = kept(routed.arm), kept(routed.router)
+    return (*chosen, routed.propensity, routed.explored, routed.lambda_)
 
 
 def rows_of(fact: RequestFinished) -> Iterator[LedgerRow]:

@@ -65,7 +65,10 @@ _FIRST: Final = len(LedgerRow._fields) - len(LedgerRow._field_defaults)
 
 
 class RequestRow(NamedTuple):
-    """One request, however it ended. ``warnings`` is a list of texts in JSON."""
+    """One request, however it ended. ``warnings`` is a list of texts in JSON.
+
+    ``arm`` is what a router chose for it, None where none was asked; see ``Routed``.
+    """
 
     request_id: str
     run: str
@@ -81,6 +84,11 @@ class RequestRow(NamedTuple):
     warnings: str
     ended_at: int
     ms: float
+    arm: str | None = None
+    router: str | None = None
+    propensity: float | None = None
+    explored: bool | None = None
+    lambda_: float | None = None
 
 
 def instant(seconds: float) -> int:
@@ -150,4 +158,13 @@ def told_request(row: RequestRow) -> JsonObject:
         "tags": row.tags,
         "warnings": orjson.loads(row.warnings),
         "ms": row.ms,
+        "routed": None
+        if row.arm is None
+        else {
+            "arm": row.arm,
+            "router": row.router,
+            "propensity": row.propensity,
+            "explored": row.explored,
+            "lambda": row.lambda_,
+        },
     }

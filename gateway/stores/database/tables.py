@@ -93,8 +93,14 @@ REQUESTS: Final = Table(
     Column("warnings", String, nullable=False),
     Column("ended_at", BigInteger, nullable=False),
     Column("ms", Float, nullable=False),
+    Column("arm", String),
+    Column("router", String),
+    Column("propensity", Float),
+    Column("explored", Boolean),
+    Column("lambda", Float),
     Index("requests_ended_at", "ended_at"),
 )
+"""``arm`` and what follows tell of a router's choice; NULL where none was asked."""
 
 LEDGER: Final = Table(
     "ledger",

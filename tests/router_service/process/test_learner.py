@@ -8,7 +8,7 @@ import pytest
 from router_service.contract import Observation
 from router_service.groundwork.database import DatabaseLost, opened
 from router_service.process.counts import Counts
-from router_service.process.learner import Learner
+from router_service.store.learner import Learner
 from router_service.store.observations import ObservationTable
 from router_service.store.pages import Cursor, Page
 from router_service.store.steps import STEPS

@@ -12,7 +12,6 @@ import structlog
 
 from router_service.contract import Observation
 from router_service.groundwork.database import DatabaseLost
-from router_service.process.counts import Counts
 from router_service.store.observations import ObservationTable
 from router_service.store.pages import Cursor
 
@@ -34,6 +33,18 @@ class Learns(Protocol):
         ...
 
 
+class Tells(Protocol):
+    """What is told of it."""
+
+    def refreshed(self, *, done: bool) -> None:
+        """It was looked for something new, and that was ``done`` or failed."""
+        ...
+
+    def fitted(self, seconds: float, rows: int) -> None:
+        """It took so long to learn what was new; so many *rows* are learnt by now."""
+        ...
+
+
 class Learner:
     """Brings what *table* has to *engine*, one after the other.
 
@@ -43,7 +54,7 @@ class Learner:
         rows: How many rows were learnt, since the last time that all were learnt anew.
     """
 
-    def __init__(self, table: ObservationTable, engine: Learns, counts: Counts) -> None:
+    def __init__(self, table: ObservationTable, engine: Learns, counts: Tells) -> None:
         self._table = table
         self._engine = engine
         self._counts = counts
@@ -70,10 +81,10 @@ class Learner:
                     if not more:
                         break
             except DatabaseLost:
-                self._counts.refreshes.labels("failed").inc()
+                self._counts.refreshed(done=False)
                 self.lost = True
                 raise
-        self._counts.refreshes.labels("done").inc()
+        self._counts.refreshed(done=True)
         self.lost, self.loaded = False, True
         return number
 
@@ -92,10 +103,9 @@ class Learner:
             with anyio.CancelScope(shield=True):  # the thread would go on, and not be waited for
                 await anyio.to_thread.run_sync(lambda: self._engine.learn(rows, afresh=afresh))
             self._learning_s += perf_counter() - began
-            self._counts.fit_seconds.observe(perf_counter() - began)
+            self.rows = len(rows) + (0 if afresh else self.rows)
+            self._counts.fitted(perf_counter() - began, self.rows)
         self._cursor = cursor
-        self.rows = len(rows) + (0 if afresh else self.rows)
-        self._counts.learnt.set(self.rows)
         self._tell_sealed(sealed)
         return len(rows), more
 

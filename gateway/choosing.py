@@ -1,0 +1,171 @@
+"""Opens who chooses for ``auto``: a router in this process or far away, and what it learns from."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from random import SystemRandom  # noqa: TID251 - who tries something out throws true dice
+from typing import TYPE_CHECKING, Final, Protocol
+
+import anyio
+import anyio.to_thread
+import structlog
+
+from gateway.clock import loop_time
+from gateway.config import Config
+from gateway.config.router import RouterConfig
+from gateway.embedding import EmbeddingCalls
+from gateway.metering.meters.router import RouterMeter
+from gateway.planning.planner import Planner
+from gateway.routing.asking import Asker
+from gateway.routing.menu import Menus
+from gateway.routing.observing import Observer
+from gateway.routing.pace import Pace
+from gateway.routing.routing import Routing
+from router_service.contract import Encoder, Observation, Observations, Router
+from router_service.embedding.encoders import encoder_of
+from router_service.embedding.unusable import Unusable
+from router_service.groundwork.database import opened
+from router_service.learning.explorer import Explorer
+from router_service.settings import RouterSettings
+from router_service.store.learner import Learner, Learns
+from router_service.store.observations import ObservationTable
+from router_service.store.steps import STEPS
+from techniques.core.groups import task_group
+
+if TYPE_CHECKING:
+    from router_service.client import RouterClient
+
+_REFRESH_S: Final = 5.0
+_POOL: Final = 2
+
+_log = structlog.get_logger()
+
+
+class Engine(Router, Learns, Protocol):
+    """A router in this process."""
+
+
+Make = Callable[[RouterSettings, Explorer | None], Engine]
+"""Makes the router in this process; what explores may be None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """Who chooses, and who keeps what came of it; None: nobody.
+
+    ``explorer`` is what tries something out in this process, ``learner`` what brings observations
+    to the router here.
+    """
+
+    router: Router
+    encoder: Encoder | None
+    observations: Observations | None
+    observer: Observer
+    explorer: Explorer | None = None
+    learner: Learner | None = None
+
+    def routing(self, stated: RouterConfig, planner: Planner) -> Routing:
+        """Return what asks for plans by what is *stated* now."""
+        asker = Asker(
+            self.router, self.encoder, stated.timeout_ms / 1000, stated.embedding.timeout_s
+        )
+        menus = Menus(planner, stated.stated_arms)
+        kind = stated.type if stated.url is None else "remote"
+        return Routing(menus, asker, kind, stated.lambda_, self.observer.pace)
+
+
+@asynccontextmanager
+async def choosing(
+    config: Config, make: Make, counts: RouterMeter
+) -> AsyncGenerator[Choosing, None]:
+    """Open what *config* says; leaving writes what waits, and closes it.
+
+    Raises:
+        DatabaseUnusable: What was observed cannot be kept.
+    """
+    stated = config.router
+    async with AsyncExitStack() as stack:
+        encoder = await _encoder(stated, stack)
+        group = await stack.enter_async_context(task_group())
+        stack.callback(group.cancel_scope.cancel)
+        explorer, learner = _explorer(stated), None
+        router: Router
+        kept: Observations | None
+        if stated.url is not None:
+            router = kept = await stack.enter_async_context(_far(stated, counts))
+        else:
+            router = engine = make(stated, explorer)
+            kept = table = await _table(config, stack)
+            if table is not None:
+                learner = Learner(table, engine, counts)
+                group.start_soon(learner.run, _REFRESH_S, stated.learning.ttl_days)
+        kept = kept if stated.learning.enabled else None
+        observer = _observer(kept, counts, explorer)
+        group.start_soon(observer.serve)
+        stack.push_async_callback(_finish, observer)
+        yield Choosing(router, encoder, kept, observer, explorer, learner)
+
+
+@asynccontextmanager
+async def _far(stated: RouterConfig, counts: RouterMeter) -> AsyncGenerator[RouterClient, None]:
+    """Open the way to a router far away."""
+    from router_service.client import Remote, connected  # it takes long to import; most need none
+
+    token = None if stated.token is None else stated.token.get_secret_value()
+    remote = Remote(str(stated.url), token, stated.timeout_ms / 1000)
+    async with connected(remote, counts.observed) as client:
+        yield client
+
+
+async def _encoder(stated: RouterConfig, stack: AsyncExitStack) -> Encoder | None:
+    """Return what makes vectors, None where nobody wants any or none can be had."""
+    if stated.type == "fixed" and stated.url is None and not stated.learning.enabled:
+        return None
+    calls = None
+    if stated.embedding.kind == "upstream":
+        calls = EmbeddingCalls(stated.embedding)
+        stack.push_async_callback(calls.close)
+    try:
+        return await anyio.to_thread.run_sync(encoder_of, stated.embedding, calls)
+    except Unusable as unusable:
+        _log.error("encoder.unusable", reason=str(unusable))
+        return None
+
+
+async def _table(config: Config, stack: AsyncExitStack) -> ObservationTable | None:
+    """Return where observations are kept and read, None where nothing is learnt here."""
+    stated = config.router
+    learns = stated.type != "fixed" or stated.learning.enabled
+    if not learns or not config.database.kept:
+        return None
+    database = await stack.enter_async_context(opened(config.database.url, STEPS, pool=_POOL))
+    return ObservationTable(database, stated.store.keys)
+
+
+def _explorer(stated: RouterConfig) -> Explorer | None:
+    """Return what tries arms out; where the router is far away, that is there."""
+    if not stated.learning.enabled or stated.url is not None:
+        return None
+    return Explorer(stated.learning.exploration, loop_time, SystemRandom().random)
+
+
+def _settle(explorer: Explorer, _ended: object, observed: Observation) -> None:
+    explorer.observe([observed])
+
+
+def _observer(
+    kept: Observations | None, counts: RouterMeter, explorer: Explorer | None
+) -> Observer:
+    observer = Observer(kept, counts.observed, Pace())
+    observer.said = counts.said
+    if explorer is not None:
+        observer.beside.append(partial(_settle, explorer))
+    return observer
+
+
+async def _finish(observer: Observer) -> None:
+    with anyio.move_on_after(2, shield=True):
+        await observer.flush()

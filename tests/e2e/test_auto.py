@@ -1,0 +1,168 @@
+"""A router chooses, what came of it is observed, and clients say what it was worth."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from techniques.core.json import Json
+from tests.e2e.test_reload import within
+from tests.fakes.client import Exchange, Reply, request
+from tests.fakes.gateway import ADMIN_TOKEN, KEYS, Gateway, settings
+
+ASKED = [{"role": "user", "content": "What is 17 * 23?"}]
+
+
+def _changes(folder: Path, router: Mapping[str, Json]) -> dict[str, Json]:
+    price = {"input": 1, "output": 2}
+    dear = {"input": 10, "output": 20}
+    sim = {"provider": "sim"}
+    return {
+        "providers": {"sim": {"dialect": "openai_chat", "simulated": {"seed": 7}}},
+        "models": [
+            {**sim, "name": "small", "model": "sim-small", "price": price, "stronger": "large"},
+            {**sim, "name": "large", "model": "sim-large", "price": dear},
+        ],
+        "reliability": {"judge": "large"},
+        "database": {"url": f"sqlite:///{folder}/all.db"},
+        "router": dict(router),
+    }
+
+
+LEARNING: Json = {"type": "semknn", "learning": {"enabled": True}}
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[Gateway]:
+    with Gateway(tmp_path, settings(9, 9, _changes(tmp_path, LEARNING))) as running:
+        yield running
+
+
+def post(gateway: Gateway, path: str, body: Json, key: str = "k1", **headers: str) -> Reply:
+    said = {"authorization": f"Bearer {KEYS.get(key, key)}", **headers}
+    return Exchange(gateway.port, request(path, json.dumps(body).encode(), said)).whole()
+
+
+def ask(gateway: Gateway, model: str = "auto/small", **wishes: str) -> Reply:
+    headers = {f"x-lockgate-{name}": value for name, value in wishes.items()}
+    answer = post(gateway, "/v1/chat/completions", {"model": model, "messages": ASKED}, **headers)
+    assert answer.status == 200, answer.body
+    return answer
+
+
+def observed(gateway: Gateway) -> list[dict[str, Any]]:
+    with closing(sqlite3.connect(gateway.folder / "all.db")) as database:
+        database.row_factory = sqlite3.Row
+        return [dict(row) for row in database.execute("SELECT * FROM router_observations")]
+
+
+def test_a_router_chooses_and_what_came_of_it_is_observed(gateway: Gateway) -> None:
+    answer = ask(gateway, category="sums", **{"lambda": "2"})
+    plain = ask(gateway, "small")
+
+    assert answer.headers["x-lockgate-route"].startswith("auto, semknn: ")
+    assert "x-lockgate-warnings" not in answer.headers
+    assert plain.headers.get("x-lockgate-route") is None
+    assert within(10, lambda: len(observed(gateway)) == 1)
+    (row,) = observed(gateway)
+    assert (row["request_id"], row["caller"]) == (answer.request_id, "k1")
+    assert (row["arm"], row["model"]) == (answer.headers["x-lockgate-technique"], "small")
+    assert json.loads(row["features"])["label"] == "sums"
+    assert row["vector"]
+    assert "What is" not in row["features"]
+    assert row["quality"] is None
+
+
+def test_the_ledger_tells_what_was_chosen(gateway: Gateway) -> None:
+    answer = ask(gateway, **{"lambda": "2"})
+    path = f"/admin/ledger?request={answer.request_id}"
+
+    def told() -> Json:
+        return gateway.get(path, ADMIN_TOKEN).json.get("request")
+
+    assert within(10, lambda: told() is not None)
+    routed = told()["routed"]
+    assert (routed["arm"], routed["router"], routed["lambda"]) == ("none", "semknn", 2.0)
+    assert 0 < routed["propensity"] <= 1
+    plain = ask(gateway, "small").request_id
+    found = gateway.get(f"/admin/ledger?request={plain}", ADMIN_TOKEN).json["request"]
+    assert found["routed"] is None
+
+
+def test_who_made_a_request_says_what_its_answer_was_worth_and_nobody_else_does(
+    gateway: Gateway,
+) -> None:
+    name = ask(gateway).request_id
+    for _ in range(2):
+        assert post(gateway, "/v1/feedback", {"request_id": name, "score": 0.25}).status == 200
+    for body, key in (
+        ({"request_id": name, "score": 1}, "k2"),
+        ({"request_id": "nobody's", "score": 1}, "k1"),
+        ({"request_id": ask(gateway, "small").request_id, "score": 1}, "k1"),
+    ):
+        refused = post(gateway, "/v1/feedback", body, key)
+        assert (refused.status, refused.json["error"]["code"]) == (404, "request_not_found")
+
+    (row,) = observed(gateway)
+    assert (row["quality"], row["plain_quality"], row["source"]) == (0.25, 0.25, "feedback")
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"request_id": "r", "score": 2}, "score"),
+        ({"request_id": "r"}, "score"),
+        ({"score": 1}, "request_id"),
+        ({"request_id": "r", "score": 1, "comment": "x"}, "comment"),
+        ({"request_id": "r", "score": 1, "plain_score": -1}, "plain_score"),
+    ],
+)
+def test_feedback_that_is_none_is_refused_by_its_field(
+    gateway: Gateway, body: Json, param: str
+) -> None:
+    refused = post(gateway, "/v1/feedback", body)
+
+    assert (refused.status, refused.json["error"]["param"]) == (400, param)
+    assert post(gateway, "/v1/feedback", body, "no key").status == 401
+
+
+def test_feedback_is_taken_after_a_restart_and_all_of_a_key_is_deleted(tmp_path: Path) -> None:
+    config = settings(9, 9, _changes(tmp_path, LEARNING))
+    with Gateway(tmp_path, config) as gateway:
+        names = [ask(gateway).request_id for _ in range(3)]
+    with Gateway(tmp_path, config) as gateway:
+        said = post(gateway, "/v1/feedback", {"request_id": names[0], "score": 1})
+        assert said.status == 200
+        other = post(gateway, "/v1/feedback", {"request_id": names[0], "score": 0}, "k2")
+        assert other.status == 404
+        assert [row["quality"] for row in observed(gateway)] == [1.0, None, None]
+        told = {"authorization": f"Bearer {ADMIN_TOKEN}"}
+        path = "/admin/observations?key=k1"
+        deleted = Exchange(gateway.port, request(path, None, told, "DELETE")).whole()
+        assert (deleted.status, deleted.json) == (200, {"forgotten": 3})
+        assert observed(gateway) == []
+
+
+def test_nothing_is_learnt_unless_it_is_asked_for(tmp_path: Path) -> None:
+    with Gateway(tmp_path, settings(9, 9, _changes(tmp_path, {"type": "semknn"}))) as gateway:
+        name = ask(gateway).request_id
+        assert post(gateway, "/v1/feedback", {"request_id": name, "score": 1}).status == 404
+        assert observed(gateway) == []
+
+
+def test_a_router_far_away_that_is_not_there_costs_no_request(tmp_path: Path) -> None:
+    gone = {"type": "semknn", "url": "http://127.0.0.1:9", "learning": {"enabled": True}}
+    with Gateway(tmp_path, settings(9, 9, _changes(tmp_path, gone))) as gateway:
+        answers = [ask(gateway) for _ in range(8)]
+        for answer in answers:
+            assert answer.headers["x-lockgate-technique"] == "none"
+            assert "router_unavailable: gone" in answer.headers["x-lockgate-warnings"]
+            assert float(answer.headers["x-lockgate-overhead-ms"]) < 500
+        refused = post(gateway, "/v1/feedback", {"request_id": answers[0].request_id, "score": 1})
+        assert (refused.status, refused.json["error"]["code"]) == (503, "router_lost")
