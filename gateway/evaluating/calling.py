@@ -234,6 +234,7 @@ def _told(heard: Heard) -> JsonObject:
     return {
         "calls": (None if spoke else 1) if calls is None else int(calls),
         "technique": str(_first(heard, "technique", "x-lockgate-technique") or ""),
+        "cost_tier": str(heard.told.get("cost_tier") or ""),
         "route": heard.headers.get("x-lockgate-route", ""),
         "request_id": str(_first(heard, "request_id", "x-lockgate-request-id") or ""),
         "warnings": [str(one)[:_LONGEST] for one in warnings],

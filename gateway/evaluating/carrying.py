@@ -16,6 +16,9 @@ from gateway.config.sandbox import SandboxConfig
 from gateway.evaluating.calling import Unreachable
 from gateway.evaluating.wanted import Typed, Unusable, Wanted, wanted
 from gateway.wiring import sandbox_of
+from router_service.arms import PLAIN
+from router_service.embedding.encoders import encoder_of
+from router_service.embedding.settings import EmbeddingSettings
 from router_service.evaluation.grading import Grader
 from router_service.evaluation.records import InUse, RecordFile
 from router_service.evaluation.report import Report, report
@@ -28,6 +31,7 @@ from techniques.core.task import Sandbox
 from techniques.parts.code_scoring import Runner
 
 _STOPPED: Final = 130  # as a shell tells of Ctrl-C
+_OBSERVATIONS: Final = "observations.jsonl"
 _RECORDS: Final = "records.jsonl"
 _CODE: Final = ("code", "code_complexity")
 
@@ -39,28 +43,40 @@ def carried_out(typed: Typed) -> int:
         Unusable: It cannot be done.
     """
     asked = wanted(typed)
-    try:
-        typed.output.mkdir(parents=True, exist_ok=True)
-        file = RecordFile(typed.output / _RECORDS)
-    except (OSError, InUse) as error:
-        raise Unusable(f"--output: {error}") from error
+    file = _opened(typed)
     notes = list(asked.notes)
-    stopped = False
     try:
         plan = _plan(typed, asked, notes)
-        try:
-            with _progress() as watch:
-                anyio.run(_asked, plan.watched(watch), file, asked)
-        except KeyboardInterrupt:
-            stopped = True
+        stopped = _ask(plan, file, asked)
+        if stopped:
             notes.append("It was stopped; the same command goes on where it was.")
-        except Unreachable as error:
-            raise Unusable(str(error)) from error
+        if typed.observations:
+            notes.append(_observed(typed, plan, file))
         found = report(plan, file.records, asked.rules, [*notes, *_left_aside(plan, file)])
     finally:
         file.close()
     _tell(typed, found)
     return _STOPPED if stopped else found.exit_code
+
+
+def _opened(typed: Typed) -> RecordFile:
+    try:
+        typed.output.mkdir(parents=True, exist_ok=True)
+        return RecordFile(typed.output / _RECORDS)
+    except (OSError, InUse) as error:
+        raise Unusable(f"--output: {error}") from error
+
+
+def _ask(plan: Plan, file: RecordFile, asked: Wanted) -> bool:
+    """Ask what is left to be asked; return whether that was stopped."""
+    try:
+        with _progress() as watch:
+            anyio.run(_asked, plan.watched(watch), file, asked)
+    except KeyboardInterrupt:
+        return True
+    except Unreachable as error:
+        raise Unusable(str(error)) from error
+    return False
 
 
 def _plan(typed: Typed, asked: Wanted, notes: list[str]) -> Plan:
@@ -124,6 +140,18 @@ def _left_aside(plan: Plan, file: RecordFile) -> Iterator[str]:
         yield f"{others} answers in {_RECORDS} are of other configurations or prompts: left aside."
     if file.records.unreadable:
         yield f"{file.records.unreadable} lines of {_RECORDS} cannot be read: left aside."
+
+
+def _observed(typed: Typed, plan: Plan, file: RecordFile) -> str:
+    """Write down what a router can learn, and return what there is to say of it."""
+    from gateway.evaluating.observing import lines, observations
+
+    rows = anyio.run(observations, plan, file.records, encoder_of(EmbeddingSettings()))
+    (typed.output / _OBSERVATIONS).write_text("".join(f"{line}\n" for line in lines(rows)), "utf-8")
+    arms = {row.arm for row in rows}
+    if not arms - {PLAIN.name}:
+        return f"{_OBSERVATIONS}: nothing was asked both plainly and with a technique."
+    return f"{_OBSERVATIONS}: {len(rows)} observations of {', '.join(sorted(arms))}."
 
 
 def _tell(typed: Typed, found: Report) -> None:

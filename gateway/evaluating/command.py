@@ -30,6 +30,7 @@ _SEED = typer.Option("--seed", min=0, help="What all chance derives from.")
 _PARALLEL = typer.Option("--parallel", min=1, max=256, help="How many requests at a time.")
 _LIMIT = typer.Option("--limit", min=1, help="Only so many of the prompts.")
 _SANDBOX = typer.Option("--sandbox", help="Where programs run: process, docker or off.")
+_OBSERVATIONS = typer.Option("--observations", help="Write what a router can learn of it, too.")
 _PLOT = typer.Option("--plot", help="The plot's name in the folder: .svg or .png.")
 
 
@@ -50,6 +51,7 @@ def evaluate(  # noqa: PLR0913 - each is an option of the command
     limit: Annotated[int | None, _LIMIT] = None,
     sandbox: Annotated[str, _SANDBOX] = "process",
     plot: Annotated[str, _PLOT] = "frontier.svg",
+    observations: Annotated[bool, _OBSERVATIONS] = False,
 ) -> None:
     """Compare ways to answer on the same prompts: what is better, what it costs, how sure that is.
 

@@ -62,6 +62,7 @@ class Typed:
     limit: int | None = None
     sandbox: str = "process"
     plot: str = "frontier.svg"
+    observations: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,8 @@ class AnswerRow(_Keyed):
     """What came of one request. ``error`` is "" where an answer came.
 
     Times are milliseconds, of a failure too. ``cost_usd`` None: not known. ``at`` is in seconds
-    since 1970. ``plain_usage`` says that the tokens are of the answer alone, not of all calls.
+    since 1970. Tokens are those of the answer alone, the cost is that of all calls; ``cost_tier``
+    is how well Lockgate says that it knows it.
     """
 
     kind: Literal["answer"] = "answer"
@@ -87,6 +88,7 @@ class AnswerRow(_Keyed):
     output_tokens: int | None = None
     cost_usd: float | None = None
     cost_source: str = "unknown"
+    cost_tier: str = ""
     calls: int | None = None
     technique: str = ""
     route: str = ""

@@ -41,6 +41,7 @@ class Summary:
     answers: int
     cost_unknown: int
     cost_sources: Mapping[str, int]
+    cost_tiers: Mapping[str, int]
     errors: Mapping[str, int]
     warnings: Mapping[str, int]
     by_category: Mapping[str, float]
@@ -132,6 +133,7 @@ def _summary(table: Table, stated: Configuration, seed: int) -> Summary:
         len(answers),
         sum(one.cost_usd is None for one in answers),
         Counter(one.cost_source for one in answers),
+        Counter(one.cost_tier for one in answers if one.cost_tier),
         Counter(one.error for one in answers if one.error),
         Counter(text for one in answers for text in one.warnings),
         _by_category(table, stated.name),

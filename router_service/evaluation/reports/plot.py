@@ -85,6 +85,7 @@ def _frame(axes: Axes, report: Report, points: list[Summary]) -> None:
     costs = [one.means["cost"].mean for one in points]
     if min(costs) > 0 and max(costs) > _FAR_APART * min(costs):
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("dollars per 1,000 answers")
     axes.set_ylabel("quality")
     missing = len(report.summaries) - len(points)

@@ -47,6 +47,7 @@ def _summary(one: Summary) -> JsonObject:
         },
         "cost_unknown": one.cost_unknown,
         "cost_sources": one.cost_sources,
+        "cost_tiers": one.cost_tiers,
         "errors": one.errors,
         "warnings": one.warnings,
         "quality_by_category": one.by_category,

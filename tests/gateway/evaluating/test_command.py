@@ -88,6 +88,7 @@ def test_what_lockgate_tells_of_a_call_is_believed(desk: Desk) -> None:
         "request_id": "r1",
         "technique": "self_consistency",
         "warnings": ["no_consensus: 2 of 5"],
+        "cost_tier": "list",
     }
     desk.answers(
         _streamed("So 1", script.usage(9, 4), b": lockgate " + script.dumps(trailer) + b"\n\n")
@@ -97,6 +98,8 @@ def test_what_lockgate_tells_of_a_call_is_believed(desk: Desk) -> None:
     row = desk.rows("answer")[0]
     assert (row["cost_usd"], row["calls"], row["technique"]) == (0.0125, 5, "self_consistency")
     assert (row["warnings"], row["request_id"]) == (["no_consensus: 2 of 5"], "r1")
+    assert row["cost_tier"] == "list"
+    assert desk.told()["configurations"][0]["cost_tiers"] == {"list": 12}
     assert row["first_token_ms"] <= row["latency_ms"]
     assert (row["input_tokens"], row["output_tokens"]) == (9, 4)
 
