@@ -88,7 +88,7 @@ def wanted(typed: Typed) -> Wanted:
     try:
         callers = [HttpCaller(one) for one in _configurations(typed)]
         judge = HttpCaller(_stated(f"judge={typed.judge}")) if typed.judge else None
-        prompts = read_prompts(typed.prompts.read_text("utf-8"))
+        prompts = read_prompts(typed.prompts.read_text("utf-8-sig"))
     except (UnusableConfiguration, UnusablePrompts) as error:
         raise Unusable(str(error)) from error
     except (OSError, UnicodeDecodeError) as error:

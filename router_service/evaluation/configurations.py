@@ -169,8 +169,9 @@ def _value(text: str) -> Json:
 
 def _reveal(tree: JsonObject, environment: Environment) -> None:
     """Put what is in the environment in the place of its names; a secret must be such a name."""
-    if isinstance(key := tree.get("api_key"), str):
-        tree["api_key"] = _revealed("api_key", key, environment)
+    for name in ("base_url", "api_key"):
+        if isinstance(stated := tree.get(name), str):
+            tree[name] = _revealed(name, stated, environment)
     headers = tree.get("headers")
     if isinstance(headers, dict):
         tree["headers"] = {

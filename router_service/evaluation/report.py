@@ -119,7 +119,8 @@ def _summary(table: Table, stated: Configuration, seed: int) -> Summary:
         if known.any():
             share = bool(np.isin(values[known], (0, 1)).all()) and not table.is_clustered
             units = clustered(values[known], table.clusters[known])
-            means[metric] = estimate(units, seed, share=share)
+            bounded = METRICS[metric].bounded
+            means[metric] = estimate(units, seed, share=share, bounded=bounded)
     answers = [pair.answer for pair in pairs]
     times = {
         "latency": [one.latency_ms for one in answers],

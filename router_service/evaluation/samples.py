@@ -35,6 +35,11 @@ class Metric:
     guards: bool = False
 
     @property
+    def bounded(self) -> bool:
+        """Whether it lies between 0 and 1."""
+        return not self.relative
+
+    @property
     def sign(self) -> int:
         """What makes of a difference a gain: 1, or -1 where less is better."""
         return 1 if self.higher_is_better else -1

@@ -32,8 +32,13 @@ class Estimate:
     others: tuple[Interval, ...] = ()
 
 
-def estimate(units: Clustered, seed: int = 0, *, share: bool = False) -> Estimate:
-    """Return the mean of the first column; *share*: each unit is one prompt's 0 or 1."""
+def estimate(
+    units: Clustered, seed: int = 0, *, share: bool = False, bounded: bool = False
+) -> Estimate:
+    """Return the mean of the first column.
+
+    *share*: each unit is one prompt's 0 or 1; *bounded*: no value is less than 0 or more than 1.
+    """
     total, count = float(units.sums[:, 0].sum()), float(units.counts.sum())
     drawn = bca(units, seed=seed)
     closed: list[Interval] = []
@@ -44,6 +49,8 @@ def estimate(units: Clustered, seed: int = 0, *, share: bool = False) -> Estimat
     elif units.size < FEW and (student := by_t(units)) is not None:
         closed = [student]
     found = [*closed, *([drawn] if drawn is not None else [])]
+    if bounded:
+        found = [Interval(max(one.low, 0.0), min(one.high, 1.0), one.method) for one in found]
     return Estimate(total / count, units.size, found[0] if found else None, tuple(found[1:]))
 
 

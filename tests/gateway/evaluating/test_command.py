@@ -307,7 +307,7 @@ def test_unusable_lines_are_named_and_the_others_asked(desk: Desk) -> None:
         "{",
         '{"prompt": "x", "score_mode": "yes_no", "reference": "7"}',
     ]
-    desk.file.write_text("\n".join(lines), "utf-8")
+    desk.file.write_text("\n".join(lines), "utf-8-sig")
     code, out = desk.run("-c", f"a={desk.url} model=m")
     assert code == 0, out
     flat = " ".join(out.split())

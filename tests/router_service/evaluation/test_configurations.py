@@ -92,6 +92,12 @@ def test_a_name_and_a_key_are_no_part_of_what_it_is_known_by() -> None:
     assert len({one.hash, *(_of(f"a=base.yaml {change}").hash for change in changes)}) == 6
 
 
+def test_an_address_may_be_in_the_environment() -> None:
+    read = {"f.yaml": {"base_url": "http://${HOST}/v1", "model": "m"}}
+    found = configuration("a=f.yaml", {"HOST": "there:8080"}.get, read.__getitem__)
+    assert found.base_url == "http://there:8080/v1"
+
+
 def test_no_secret_is_shown() -> None:
     found = _of("a=base.yaml headers.Authorization='Bearer ${OTHER}'")
     assert found.headers["Authorization"] == "Bearer canary-2"

@@ -130,3 +130,12 @@ def test_what_was_always_right_may_still_be_wrong_once() -> None:
     assert told.interval is not None
     assert told.interval.method == "Wilson"
     assert told.interval.low < 0.95
+
+
+def test_a_quality_is_never_said_to_be_more_than_all() -> None:
+    units = clustered(np.array([1.0, 1, 1, 1, 0.2]), np.arange(5))
+    free, bounded = estimate(units), estimate(units, bounded=True)
+    assert free.interval is not None
+    assert bounded.interval is not None
+    assert free.interval.high > 1.0 == bounded.interval.high
+    assert free.interval.low == bounded.interval.low
