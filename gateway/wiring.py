@@ -202,9 +202,8 @@ class House:
         there = self.lasting
         if there.runs is None:
             return None
-        begin = there.traces.begin
-        own = (there.spool,), there.runs, DIALECTS, there.gate, begin, there.observer
-        return Behind(door, pipeline, *own)
+        own = (there.spool,), there.runs, DIALECTS, there.gate, there.traces.begin
+        return Behind(door, pipeline, *own, observer=there.observer)
 
     async def _pipeline(
         self, config: Config, catalogue: Catalogue, pacer: Pacer | None

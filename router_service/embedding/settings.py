@@ -16,8 +16,8 @@ class EmbeddingSettings(Section):
 
     ``mixed``, ``static`` and ``hashed`` need nothing; ``fastembed`` the optional package of that
     name and a model on this machine, in ``folder`` or in fastembed's own cache; ``upstream`` a
-    ``url`` that ends before ``/embeddings``. ``model`` is for the last two. Of a text at most ``characters``
-    are looked at; the vectors of the last ``remembered`` texts are kept.
+    ``url`` that ends before ``/embeddings``. ``model`` is for the last two. Of a text at most
+    ``characters`` are looked at; the vectors of the last ``remembered`` texts are kept.
     """
 
     kind: Literal["mixed", "static", "hashed", "fastembed", "upstream"] = "mixed"
