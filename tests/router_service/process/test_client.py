@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from time import perf_counter
 
 import anyio
 import httpx2
@@ -105,15 +103,17 @@ async def test_a_wrong_token_is_a_router_that_is_gone(router: RouterProcess) -> 
             await client.feedback(Feedback(request_id="r", quality=1))
 
 
-async def _costs(client: RouterClient, number: int) -> list[float]:
-    """Return how many seconds each of so many questions took that got no answer."""
-    took = []
+LEFT_ALONE = "it has failed before, and is not asked for a while"
+
+
+async def _reasons(client: RouterClient, number: int) -> list[str]:
+    """Return why each of so many questions got no answer."""
+    reasons = []
     for _ in range(number):
-        began = perf_counter()
-        with pytest.raises(RouterGone):
+        with pytest.raises(RouterGone) as gone:
             await client.route(QUERY)
-        took.append(perf_counter() - began)
-    return took
+        reasons.append(str(gone.value))
+    return reasons
 
 
 async def test_a_router_that_hangs_costs_twenty_milliseconds_and_soon_none(
@@ -122,10 +122,9 @@ async def test_a_router_that_hangs_costs_twenty_milliseconds_and_soon_none(
     with RouterProcess(tmp_path) as router:
         async with client_of(router, within_s=0.02) as client:
             router.pause()
-            took = await _costs(client, 20)
+            reasons = await _reasons(client, 8)
 
-    assert statistics.median(took[:5]) == pytest.approx(0.02, abs=0.01)
-    assert statistics.median(took[5:]) < 0.005
+    assert reasons == 5 * ["no answer within 20 ms"] + 3 * [LEFT_ALONE]
 
 
 async def test_a_router_that_is_killed_and_comes_back_is_found_again(tmp_path: Path) -> None:
@@ -133,7 +132,7 @@ async def test_a_router_that_is_killed_and_comes_back_is_found_again(tmp_path: P
         async with client_of(router) as client:
             await client.route(QUERY)
             router.kill()
-            took = await _costs(client, 6)
+            reasons = await _reasons(client, 6)
             await client.observe([observation("late")])
             with RouterProcess(tmp_path, port=router.port) as again:
                 for _ in range(400):
@@ -143,7 +142,7 @@ async def test_a_router_that_is_killed_and_comes_back_is_found_again(tmp_path: P
                 assert await _answers(client)
                 assert "late" in _given(again)
 
-    assert took[-1] < 0.005
+    assert reasons[-1] == LEFT_ALONE
 
 
 async def _answers(client: RouterClient) -> bool:
@@ -206,7 +205,7 @@ async def test_whatever_is_no_decision_is_a_router_that_is_gone(
 async def test_after_five_failures_it_is_not_asked() -> None:
     far = Answers(httpx2.Response(500))
     async with far.client() as client:
-        await _costs(client, 8)
+        await _reasons(client, 8)
 
     assert len(far.bodies) == 5
 
