@@ -105,8 +105,8 @@ async def test_it_rests_longer_than_it_learns(table: Lost, monkeypatch: pytest.M
             raise anyio.get_cancelled_exc_class()
         await table.observe([observation(str(len(rests)))] if len(rests) == 1 else [])
 
-    monkeypatch.setattr("router_service.process.learner.perf_counter", lambda: clock[0])
-    monkeypatch.setattr("router_service.process.learner.anyio.sleep", rest)
+    monkeypatch.setattr(f"{Learner.__module__}.perf_counter", lambda: clock[0])
+    monkeypatch.setattr(f"{Learner.__module__}.anyio.sleep", rest)
     with pytest.raises(anyio.get_cancelled_exc_class()):
         await Learner(table, Slow(clock), Counts()).run(5.0, 90.0)
 
