@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -12,12 +12,14 @@ import anyio
 import orjson
 import typer
 
-from gateway.config import ConfigError, load
+from gateway.config import Config, ConfigError, load
 from gateway.loading import FILE, stop
+from gateway.planning.options import meant
 from gateway.policy.asked import Faulty
 from gateway.stores.database.bills import GROUPS, TOKENS, Bill, Sums
-from gateway.stores.database.engine import DatabaseLost, DatabaseUnusable, read_only
+from gateway.stores.database.engine import Database, DatabaseLost, DatabaseUnusable, read_only
 from gateway.stores.database.ledger import LedgerTable
+from gateway.stores.database.owners import OwnerTables
 from gateway.stores.database.rows import moment
 from gateway.stores.database.sought import FILTERS, Sought
 from gateway.surfaces.bill import bill_csv, billed, in_period, told_bill
@@ -63,12 +65,14 @@ def bill(  # noqa: PLR0913 - each is an option of the command
         sought = in_period(sought_of(fields_of(pairs, ())), datetime.now(UTC))
         if not stated.database.kept:
             stop("database.url is none: what calls cost is not kept")
-        told = anyio.run(_read, stated.database.url, sought, groups_of(by))
+        told, hints = anyio.run(_read, stated, sought, groups_of(by))
     except (ConfigError, Faulty) as error:
         stop(str(error))
     except (DatabaseUnusable, DatabaseLost) as error:
         stop(f"database.url: {error}")
     typer.echo(_rendered(told, sought, form))
+    for line in hints:
+        typer.echo(f"note: {line}", err=True)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -78,9 +82,31 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-async def _read(url: str, sought: Sought, by: Sequence[str]) -> Bill:
-    async with read_only(url) as database:
-        return await billed(LedgerTable(database), sought, by)
+async def _read(stated: Config, sought: Sought, by: Sequence[str]) -> tuple[Bill, Sequence[str]]:
+    """Return the bill, and of one of nothing what may be why."""
+    async with read_only(stated.database.url) as database:
+        told = await billed(LedgerTable(database), sought, by)
+        if told.total.calls:
+            return told, ()
+        return told, [line async for line in _unknown(stated, database, sought)]
+
+
+async def _unknown(stated: Config, database: Database, sought: Sought) -> AsyncGenerator[str, None]:
+    """Yield what is *sought* by a name that nobody has or had, with one that it is like."""
+    owners, ledger = OwnerTables(database), LedgerTable(database)
+    known = {
+        "key": [*(key.name for key in stated.keys), *(key.name for key in await owners.keys())],
+        "team": [
+            *(team.name for team in stated.teams),
+            *(team.name for team in await owners.teams()),
+        ],
+        "model": [model.name for model in stated.models],
+        "provider": list(stated.providers),
+    }
+    for field, names in known.items():
+        name = getattr(sought, field)
+        if name and name not in names and not await ledger.rows(Sought(**{field: name}, limit=1)):
+            yield f"no {field} is called {name!r}.{meant(name, names)}"
 
 
 def _rendered(told: Bill, sought: Sought, form: Format) -> str:

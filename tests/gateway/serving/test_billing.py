@@ -17,6 +17,7 @@ from gateway.stores.database.engine import opened
 from gateway.stores.database.ledger import LedgerTable
 from gateway.stores.database.rows import LedgerRow
 from tests.gateway.serving.test_callers import done, failed
+from tests.gateway.serving.test_cli import lockgate
 from tests.gateway.stores.database.scene import ledger_row
 
 URL = "sqlite+aiosqlite:///lockgate.db"
@@ -130,3 +131,46 @@ def test_a_database_that_cannot_be_read_is_named_without_its_password() -> None:
     assert "hidden" not in said("bill", "-c", "away.yaml")
     assert "is not kept" in said("bill", "-c", "none.yaml")
     assert "No such file" in said("bill", "-c", "missing.yaml")
+
+
+CONFIG = """
+providers: {sim: {dialect: openai_chat, simulated: {}}}
+models: [{name: fast, provider: sim, model: sim-small}]
+teams: [{name: research}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ("key=ap", "note: no key is called 'ap'. Did you mean app?"),
+        ("key=zzzz", "note: no key is called 'zzzz'."),
+        ("team=reserch", "note: no team is called 'reserch'. Did you mean research?"),
+        ("model=fst", "note: no model is called 'fst'. Did you mean fast?"),
+        ("provider=simm", "note: no provider is called 'simm'. Did you mean sim?"),
+        ("key=app", None),  # it has made no call in that time
+        ("key=gone", None),  # it is no more, and made calls once
+        ("key=", None),
+        ("outcome=ko", None),  # no list says what there can be
+        ("model=smart", None),
+    ],
+)
+def test_a_bill_of_nothing_says_which_name_nobody_has(
+    monkeypatch: pytest.MonkeyPatch, asked: str, hint: str | None
+) -> None:
+    monkeypatch.setenv("LOCKGATE_KEY_SECRET", "a secret of some length")
+    Path("lockgate.yaml").write_text(CONFIG)
+    done("key", "create", "app", "-c", "lockgate.yaml")
+    written(ledger_row("a.0", key="gone", model="smart"))
+
+    during = ("--since", "2024-01-01", "--until", "2024-01-02", "--format", "json")
+    code, out, err = lockgate("bill", asked, *during, "-c", "lockgate.yaml")
+
+    assert (code, err) == (0, [] if hint is None else [hint])
+    assert orjson.loads("\n".join(out))["total"]["calls"] == 0
+
+
+def test_a_bill_of_something_gives_no_hint() -> None:
+    written(ledger_row("a.0", key="gone"))
+
+    assert lockgate("bill", "key=gone", *DURING)[2] == []
