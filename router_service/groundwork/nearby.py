@@ -25,7 +25,7 @@ def far(headers: Mapping[str, str]) -> tuple[str, str] | None:
 def is_near(host: str) -> bool:
     """Return whether *host*, as a client names it, is this machine's own; so is no name at all."""
     name, colon, port = host.rpartition(":")
-    if not (colon and port.isdecimal()):
+    if not (colon and (port.isdecimal() or (name and not port))):  # it may be left out
         name = host
     return not name or is_loopback(name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.policy.keys import OPEN, OpenDoor
+from gateway.policy.nearby import is_near
 from techniques.core.errors import Denied
 
 NEAR = ["127.0.0.1", "127.0.0.1:8080", "localhost:8080", "LOCALHOST", "[::1]:8080", "127.9.9.9:1"]
@@ -36,3 +37,20 @@ async def test_an_origin_without_a_host_is_none_of_this_machine(origin: str) -> 
 
 async def test_who_says_neither_is_no_browser() -> None:
     assert await OpenDoor().caller({}) is OPEN
+
+
+@pytest.mark.parametrize(
+    ("host", "near"),
+    [
+        ("localhost:", True),
+        ("127.0.0.1:", True),
+        ("[::1]:", True),
+        (":", False),
+        ("::", False),
+        ("localhost::", False),
+        ("a.example:", False),
+        ("localhost:x", False),
+    ],
+)
+def test_a_port_may_be_left_out_behind_its_colon(host: str, *, near: bool) -> None:
+    assert is_near(host) is near
