@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from router_service.evaluation.samples import Metric
 from router_service.evaluation.statistics.intervals import Estimate
+from router_service.evaluation.statistics.resampling import Interval
 
 Mode: TypeAlias = Literal["regression", "noninferiority"]
 Outcome: TypeAlias = Literal["pass", "block", "unknown"]
@@ -83,15 +84,15 @@ def _decided(rule: Rule, evidence: Evidence) -> tuple[Outcome, str]:
     if evidence.known < _KNOWN_SHARE:
         return "unknown", f"it is known of only {evidence.known:.0%} of the prompts"
     if rule.mode == "noninferiority":
-        return _no_worse(rule, gain.mean, gain.interval.low)
+        return _no_worse(rule, gain.mean, gain.interval)
     return _regressed(rule, gain.mean, evidence)
 
 
-def _no_worse(rule: Rule, gain: float, low: float) -> tuple[Outcome, str]:
-    if low > -rule.margin:
+def _no_worse(rule: Rule, gain: float, interval: Interval) -> tuple[Outcome, str]:
+    if interval.low > -rule.margin:
         return "pass", "a loss larger than the margin is ruled out"
-    if gain < -rule.margin:
-        return "block", "the loss is larger than the margin"
+    if gain < -rule.margin and interval.high < 0:
+        return "block", "the loss is larger than the margin, and no chance"
     return "unknown", "underpowered: a loss larger than the margin is not ruled out"
 
 

@@ -53,13 +53,12 @@ def test_no_difference_is_hardly_ever_blocked(mode: Mode, dice: np.random.Genera
     assert outcomes.count("pass") >= 95
 
 
-@pytest.mark.parametrize(
-    ("mode", "outcome"), [("regression", "unknown"), ("noninferiority", "block")]
-)
-def test_a_loss_that_may_be_chance_does_not_pass(mode: Mode, outcome: Outcome) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_a_loss_that_may_be_chance_neither_passes_nor_blocks(mode: Mode) -> None:
     apart = np.array([0.5, -0.5] * 6 + [-0.6])
     base = np.full(13, 0.6)
-    assert _judged(Rule(QUALITY, 0.02, mode), base, base + apart).outcome == outcome
+    found = _judged(Rule(QUALITY, 0.02, mode), base, base + apart)
+    assert (found.outcome, "underpowered" in found.why) == ("unknown", True)
 
 
 def test_noninferiority_fails_closed_where_too_little_was_asked() -> None:
@@ -162,3 +161,13 @@ def test_the_exit_code_is_that_of_the_worst(
     one = _judged(Rule(QUALITY, 0.02), np.ones(3), np.ones(3))
     verdicts = [replace(one, outcome=outcome) for outcome in outcomes]
     assert exit_code(verdicts, complete=not missing) == code
+
+
+def test_noninferiority_lets_a_loss_of_the_margin_pass_once_in_forty(
+    dice: np.random.Generator,
+) -> None:
+    rule, passed = Rule(QUALITY, 0.1, "noninferiority"), 0
+    for seed in range(200):
+        base = dice.uniform(0.3, 0.9, 60)
+        passed += _judged(rule, base, base + dice.normal(-0.1, 0.15, 60), seed).outcome == "pass"
+    assert passed <= 12
