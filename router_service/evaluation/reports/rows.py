@@ -111,7 +111,7 @@ def verdict_line(one: Verdict) -> str:
     if gain is None or gain.interval is None:
         return f"{told} [{limit}]"
     ends = sorted((sign * gain.interval.low, sign * gain.interval.high))
-    low, high = (_share(end, rule.metric) for end in ends)
+    low, high = (_share(end, rule.metric, sign * gain.mean) for end in ends)
     least = one.evidence.detectable
     found = "" if least is None else f", MDE {_size(least, rule.metric)}"
     return (
@@ -145,10 +145,11 @@ def p_value(p: float) -> str:
     return f"{p:.3f}" if p >= 0.001 else f"{p:.0e}"
 
 
-def _share(value: float, metric: Metric) -> str:
+def _share(value: float, metric: Metric, scale: float | None = None) -> str:
+    """Return a difference; one so large as *scale*, itself if None, may be is told in times."""
     if metric.name == "quality":
         return f"{value:+.3f}"
-    if metric.relative and value > _MANY_TIMES:
+    if metric.relative and (value if scale is None else scale) > _MANY_TIMES:
         return f"x{1 + value:.3g}"
     return f"{_percent(value, '+')} %"
 
@@ -164,7 +165,8 @@ def _difference(one: Comparison) -> str:
         return number(one.difference.mean, one.metric.name)
     if told.interval is None:
         return _share(told.mean, one.metric)
-    low, high = (_share(end, one.metric) for end in (told.interval.low, told.interval.high))
+    ends = (told.interval.low, told.interval.high)
+    low, high = (_share(end, one.metric, told.mean) for end in ends)
     text = f"{_share(told.mean, one.metric)} [{low}, {high}]"
     return text.replace(" %", "") + " %" * (" %" in text)
 

@@ -208,3 +208,15 @@ async def test_prompts_of_one_document_are_told(tmp_path: Path) -> None:
     assert found.clusters == 4
     assert any("one document" in note for note in found.notes)
     assert found.comparisons[0].difference.units == 4
+
+
+async def test_a_difference_and_its_ends_are_told_in_one_way(tmp_path: Path) -> None:
+    def dear(question: Question, repeat: int) -> JsonObject:
+        return {"text": right(question, repeat), "cost_usd": 0.01 + 0.002 * len(question.prompt.id)}
+
+    says: dict[str, Say] = {"a": _priced(right, 0.0014), "b": dear}
+    rows = [row | {"id": f"q{'0' * (n % 3)}{n}"} for n, row in enumerate(sums(40))]
+    found = await _found(plan(says, questions(*rows)), tmp_path, [Rule(METRICS["cost"], 0.1)])
+    (line,) = (one for one in _printed(found).splitlines() if " cost " in one and "[x" in one)
+    assert line.count("x1") == 3
+    assert "%" not in line.partition("[x")[0]
