@@ -74,7 +74,7 @@ class Choosing:
         )
         menus = Menus(planner, stated.stated_arms)
         kind = stated.type if stated.url is None else "remote"
-        return Routing(menus, asker, kind, stated.lambda_, self.observer.pace)
+        return Routing(menus, asker, kind, stated.lambda_, self.observer.pace, self.observer.listen)
 
 
 @asynccontextmanager

@@ -18,6 +18,7 @@ from gateway.config import Config, Secrets
 from gateway.context.slimmer import Slimmer
 from gateway.forecast.seen import Seen
 from gateway.keeping import Kept, keeping
+from gateway.learning.counts import LearningCounters
 from gateway.metering.meters.attention import AttentionCounts
 from gateway.metering.meters.context import ContextMeter
 from gateway.metering.meters.database import DatabaseCounters
@@ -58,6 +59,7 @@ class Counts:
         cards = load(catalog)
         self.techniques = TechniqueMeter(registry, cards)
         self.router = RouterMeter(registry, cards)
+        self.learning = LearningCounters(registry)
         self.money = MoneyMeter(registry, paced, _teams(config))
         self.store = StoreMeter(registry)
         self.spans = span_counts(registry)

@@ -13,6 +13,7 @@ from gateway.admission.verdict import OnLimit, Patience
 from gateway.attention.tools import ToolQuotas
 from gateway.channels.choices import counted, repeated
 from gateway.channels.noted import noted
+from gateway.channels.overheard import overheard
 from gateway.channels.rescued import rescued
 from gateway.channels.retrying import RetryPolicy
 from gateway.channels.settled import settled
@@ -218,6 +219,8 @@ class Pipeline:
             calibration=self.calibration,
         )
         run = noted(_run(plan, plan.card, asked.wishes), plan.technique, stack.ledger.record)
+        if plan.heard is not None:
+            run = overheard(run, plan.heard)
         if stack.trace is not None:
             return TracedChannel(run, task, channels, stack.trace)
         return TechniqueChannel(run, task, channels)

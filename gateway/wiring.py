@@ -23,6 +23,8 @@ from gateway.config.sandbox import SandboxConfig
 from gateway.forecast.forecaster import Forecaster
 from gateway.keeping import Durable
 from gateway.lasting import Counts, Lasting, lasting
+from gateway.learning import opening
+from gateway.learning.opening import Seen
 from gateway.metering.meters.attention import AttentionCounts
 from gateway.metering.meters.local import LocalMeter
 from gateway.metering.meters.rows import RecentRows
@@ -95,6 +97,12 @@ async def running(
             lasting(config, secrets, counts, lambda: house.upstreams, _engine)
         )
         parts = await house.open(there, config)
+        if (chosen := there.choosing) is not None:
+            here = chosen.router if isinstance(chosen.router, Engine) else None
+            drifts = tuple if here is None else lambda: here.drifts
+            seen = Seen(chosen.observer, chosen.observations, chosen.explorer, drifts)
+            at = opening.House(lambda: house.pipeline, (there.spool,), counts.learning)
+            await stack.enter_async_context(opening.learning(config.router.learning, seen, at))
         if house.behind is not None:
             house.behind.attend(lambda: house.behind)
         yield parts
@@ -111,10 +119,17 @@ class House:
     ) -> None:
         self.upstreams = upstreams
         self.behind: Behind | None = None
+        self._pipeline_now: Pipeline | None = None
         self._builder = builder
         self._collect = collect
         self._lasting: Lasting | None = None
         self._sandbox: tuple[SandboxConfig, Sandbox | None] | None = None
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline that is served at the moment."""
+        assert self._pipeline_now is not None, "opened before anything is served"
+        return self._pipeline_now
 
     @property
     def lasting(self) -> Lasting:
@@ -126,7 +141,7 @@ class House:
         """Return the first parts, which are those that are served."""
         self._lasting = there
         parts = await self._parts(config, self.upstreams)
-        self.behind = parts.front.behind
+        self.behind, self._pipeline_now = parts.front.behind, parts.front.pipeline
         return parts
 
     async def prepare(self, config: Config) -> Parts:
@@ -146,7 +161,7 @@ class House:
         before, self.upstreams = self.upstreams, parts.upstreams
         restated = parts.upstreams.restate(before)
         self.lasting.configure(parts.config)
-        self.behind = parts.front.behind
+        self.behind, self._pipeline_now = parts.front.behind, parts.front.pipeline
         show(parts)
         kept = set(map(id, parts.upstreams.pools()))
         for pool in before.pools():

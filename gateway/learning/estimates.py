@@ -19,11 +19,17 @@ _READS = 600  # ... and that it reads beside the request
 _SAMPLED = 3.0  # calls of a judge for one sample
 
 
-def expected_usd(study: Study, request: Request) -> float:
-    """Return about what *study* costs, in dollars; what has no price counts nothing."""
-    own = _usd(request, study.model)
+def expected_usd(study: Study, request: Request, plain_usd: float | None = None) -> float:
+    """Return about what *study* costs, in dollars; what has no price counts nothing.
+
+    *plain_usd* is what a plain call of the request has cost, None if that is not known.
+    """
+    guess = _usd(request, study.model)
+    own = guess if plain_usd is None else plain_usd
+    longer = own / guess if guess else 1.0
     judged = 0.0 if study.judge is None else _verdict_usd(request, study.judge)
-    others = [_usd(request, model) for model in study.pool if model.name != study.model.name]
+    beside = [model for model in study.pool if model.name != study.model.name]
+    others = [longer * _usd(request, model) for model in beside]
     if not isinstance(study.options, Drawing):
         return own + sum(others) + _SAMPLED * judged
     drawing = study.options

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, get_args
 
+import anyio
 import anyio.to_thread
 import numpy as np
 
@@ -32,6 +33,7 @@ from techniques.core.json import Json
 from techniques.parts.effort import Effort
 
 _JUDGE: Final = "judge"
+_PAUSES_S: Final = (1.0, 2.0, 4.0, 0.0)
 EFFORTS: Final[tuple[Effort, ...]] = get_args(Effort)
 
 
@@ -89,7 +91,13 @@ class Learner:
     async def _write_verdict(self, of: Observation, verdict: Verdict, studied: Studied) -> bool:
         del studied
         said = verdict_on(of, verdict)
-        return False if said is None else await self._observations.feedback(said)
+        if said is None:
+            return False
+        for pause in _PAUSES_S:  # what was observed may not have been written down yet
+            if await self._observations.feedback(said):
+                return True
+            await anyio.sleep(pause)
+        return False
 
     def _traced(self, answered: Answered) -> Assignment:
         found, arms = Findings(), tuple(map(arm_of, answered.arms))
@@ -175,3 +183,10 @@ def beside(model: Model, pool: Iterable[Model], arms: Iterable[Arm]) -> Others:
 def unpriced(rows: Iterable[Observation]) -> list[Observation]:
     """Return *rows* without dollars: what stood for them was no money."""
     return [row.model_copy(update={"cost_usd": None}) for row in rows]
+
+
+def plain_usd(observed: Observation) -> float | None:
+    """Return what a plain call of the same request has cost, or would have; None: not known."""
+    if observed.cost_usd is None or not observed.cost:
+        return None
+    return observed.cost_usd / observed.cost

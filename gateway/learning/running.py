@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 from time import perf_counter
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from gateway.learning.traces import usd
 from gateway.metering.caps import Caps
+from gateway.metering.facts import LEARNING
 from gateway.metering.ledger import CallFinished, Ledger, Meter, RequestBegun, RequestFinished
 from gateway.pipeline import Asked, Pipeline
 from gateway.planning.plan import Plan
@@ -22,11 +23,9 @@ from gateway.wire.dialect import Call
 from techniques.core.errors import GatewayError
 from techniques.core.registry import Card
 
-DIALECT: Final = "learning"
-"""What stands as the dialect of a request that no client made."""
 LEARNER: Final = Caller(priority=9)
 """Who calls to learn: nobody's key pays for it, and everybody else goes first."""
-_WISHES: Final = Wishes(tags=DIALECT, technique="none")
+_WISHES: Final = Wishes(tags=LEARNING, technique="none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +56,25 @@ class Studied:
 
 @dataclass(frozen=True, slots=True)
 class Laboratory:
-    """Where studies are carried out; ``meters`` count what they cost."""
+    """Where studies are carried out; ``meters`` count what they cost.
 
-    pipeline: Pipeline
+    ``current`` gives the pipeline as it is at the moment.
+    """
+
+    current: Callable[[], Pipeline]
     meters: tuple[Meter, ...] = ()
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline."""
+        return self.current()
 
     async def carry_out(self, study: Study) -> Studied:
         """Carry *study* out; what it finds it writes down itself."""
         request_id, began = f"learn-{token_hex(12)}", perf_counter()
         asked = Asked(study.call, LEARNER, _WISHES, request_id=request_id)
         plan, ledger = _plan(study), Ledger(self.meters)
-        ledger.record(RequestBegun(DIALECT))
+        ledger.record(RequestBegun(LEARNING))
         failure: GatewayError | None = None
         try:
             async with self.pipeline.answer(asked, plan, ledger) as events:
@@ -95,7 +102,7 @@ def _plan(study: Study) -> Plan:
         critic=study.valuer,
         caps=Caps(),
         rescue=False,
-        why=DIALECT,
+        why=LEARNING,
     )
 
 
@@ -106,7 +113,7 @@ def _ended(asked: Asked, plan: Plan, ledger: Ledger, seconds: float) -> RequestF
         session=None,
         tags=asked.wishes.tags,
         key=None,
-        dialect=DIALECT,
+        dialect=LEARNING,
         model=plan.model.name,
         provider=plan.model.target.provider,
         technique=plan.technique,

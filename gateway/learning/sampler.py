@@ -15,11 +15,11 @@ from gateway.channels.overheard import Heard
 from gateway.clock import loop_time
 from gateway.learning.counts import Kind, Result
 from gateway.learning.estimates import Usual, expected_usd
-from gateway.learning.learnt import Answered, Learner
-from gateway.learning.running import DIALECT, Laboratory
-from gateway.learning.traces import usd
-from gateway.metering.ledger import Fact, RequestFinished
+from gateway.learning.learnt import Answered, Learner, plain_usd
+from gateway.learning.running import Laboratory
 from router_service.arms import PLAIN, arm_of
+from router_service.contract import RouterGone
+from router_service.groundwork.database import DatabaseLost
 from router_service.learning.purse import Purse
 from router_service.learning.settings import SamplingSettings
 from techniques.core.errors import RequestRejected
@@ -39,8 +39,7 @@ class Counts(Protocol):
 class Sampler:
     """Chooses what is studied, and studies it. It belongs to one process.
 
-    *dice* are drawn evenly from 0 to below 1. As a meter it learns what the traffic costs, of
-    which it may spend a share.
+    Of what the traffic costs it may spend a share.
     """
 
     def __init__(
@@ -63,10 +62,9 @@ class Sampler:
             settings.queue
         )
 
-    def __call__(self, fact: Fact) -> None:
-        """Earn a share of what a request of the traffic has cost."""
-        if isinstance(fact, RequestFinished) and fact.dialect != DIALECT:
-            self.purse.earn(usd(fact.rows), loop_time())
+    def earn(self, usd: float) -> None:
+        """Learn that a request of the traffic has cost so much."""
+        self.purse.earn(usd, loop_time())
 
     def listens(self) -> Heard | None:
         """Return where to write down what a technique answers, if that is to be judged."""
@@ -113,6 +111,9 @@ class Sampler:
             async for kind, answered in offered:
                 try:
                     await self._study(kind, answered)
+                except (RouterGone, DatabaseLost) as lost:
+                    _log.warning("learning.unkept", kind=kind, reason=str(lost))
+                    self._counts.studied(kind, "failed")
                 except Exception:  # noqa: BLE001 - a bug must not end the learning of all others
                     _log.exception("learning.bug", kind=kind)
                     self._counts.studied(kind, "failed")
@@ -124,7 +125,7 @@ class Sampler:
             self._counts.studied(kind, "nothing")
             return
         task = self._learner.assignment(kind, answered)
-        guess = expected_usd(task.study, request)
+        guess = expected_usd(task.study, request, plain_usd(answered.observation))
         usual = self._usual.expected(kind, guess)
         if usual > self.purse.allowance(loop_time()).left_usd:
             self._counts.studied(kind, "no_budget")

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+LEARNING: Final = "learning"
+"""What stands as the dialect of a request that no client made, but the gateway, to learn."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
+from gateway.channels.overheard import Heard
 from gateway.metering.caps import Caps
 from gateway.metering.routed import Routed
 from gateway.policy.models import Model
@@ -36,7 +37,8 @@ class Plan:
     to give to it, of which the request itself then says nothing.
     ``auto``: a router is yet to choose; as it stands it is what happens without one. ``effort`` is
     how hard the request's answers are to be thought about, "" for what it says itself. ``routed``
-    is what a router has chosen, and ``query`` what it was asked.
+    is what a router has chosen, and ``query`` what it was asked. ``heard`` is where a technique's
+    answer is written down to be judged, None where nobody listens.
     """
 
     models: tuple[Model, ...]
@@ -58,6 +60,7 @@ class Plan:
     effort: str = ""
     routed: Routed | None = None
     query: RouteQuery | None = None
+    heard: Heard | None = None
 
     @property
     def technique(self) -> str:

@@ -12,11 +12,13 @@ import anyio
 import orjson
 import structlog
 
+from gateway.channels.overheard import Heard
 from gateway.clock import utc_now
 from gateway.metering.ledger import CallFinished, RequestFinished
 from gateway.planning.plan import Plan
 from gateway.policy.models import Model
 from gateway.routing.pace import Pace
+from gateway.wire.dialect import Call
 from pricing.cost import cost
 from router_service.arms import PLAIN
 from router_service.contract import Observation, Observations, RouteQuery
@@ -42,7 +44,7 @@ class Ended:
     """A request that was left to a router, as it ended.
 
     ``replayed`` calls of its run were made before, and had cost ``saved`` picodollars; ``paused_s``
-    it was held at rate limits.
+    it was held at rate limits. ``call`` is what was asked; nobody keeps it for long.
     """
 
     fact: RequestFinished
@@ -51,6 +53,7 @@ class Ended:
     replayed: int = 0
     saved: int = 0
     paused_s: float = 0.0
+    call: Call | None = None
 
 
 def observation_of(ended: Ended) -> Observation | None:
@@ -156,7 +159,7 @@ class Observer:
     """Hands what is observed to *observations*, soon; what is too much is dropped and counted.
 
     ``beside`` is told of each request that tells something, at once and in its way: it must not
-    take long. ``said`` counts feedback.
+    take long. ``said`` counts feedback; ``listener`` chooses what is judged.
     """
 
     def __init__(
@@ -177,6 +180,11 @@ class Observer:
         self._recent: OrderedDict[str, tuple[str, str]] = OrderedDict()
         self.said: Said = _unsaid
         self.beside: list[Callable[[Ended, Observation], None]] = []
+        self.listener: Callable[[], Heard | None] | None = None
+
+    def listen(self) -> Heard | None:
+        """Return where to write down what a technique answers, None where nobody wants it."""
+        return None if self.listener is None else self.listener()
 
     def ended(self, ended: Ended) -> None:
         """Take in how a request ended; never waits, never fails."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Final
 
+from gateway.channels.overheard import Heard
 from gateway.metering.facts import RouterAsked
 from gateway.metering.ledger import Meter
 from gateway.metering.routed import Routed, read
@@ -30,7 +32,8 @@ class Routing:
     """Asks for the plans of requests that leave it to a router.
 
     ``kind`` is that of the router, ``weight`` the lambda of who wishes for none. ``pace`` is how
-    long arms have taken.
+    long arms have taken. ``listen`` tells where to write down what a technique answers, if that is
+    to be judged.
     """
 
     menus: Menus
@@ -38,6 +41,7 @@ class Routing:
     kind: str = "fixed"
     weight: float = 1.0
     pace: Pace = field(default_factory=Pace)
+    listen: Callable[[], Heard | None] = lambda: None
 
     async def routed(self, asked: Asked, plan: Plan, record: Meter) -> Plan:
         """Return *plan* as the router has chosen; *record* is told of it.
@@ -103,6 +107,7 @@ class Routing:
             why=_why(routed),
             routed=routed,
             query=query,
+            heard=self.listen() if made.card is not None else None,
             warnings=(*made.warnings, *notes),
         )
 

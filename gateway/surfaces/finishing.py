@@ -21,7 +21,8 @@ def end(visit: Visit, dialect: str, model: str, observer: Observer | None) -> No
         return
     params = dict(asked.wishes.params or {})
     paused_s = ledger.holds.paused_ms() / 1000
-    observer.ended(Ended(fact, plan, params, ledger.replayed, ledger.saved, paused_s))
+    told = fact, plan, params, ledger.replayed, ledger.saved, paused_s, asked.call
+    observer.ended(Ended(*told))
 
 
 def finished(visit: Visit, dialect: str, model: str) -> RequestFinished:

@@ -17,7 +17,8 @@ class Explorer:
     """Takes another arm than the best one now and then; it belongs to one process.
 
     *clock* tells seconds, *dice* are drawn evenly from 0 to below 1. It is told what came of the
-    requests of its own process by ``observe``, and of no others: see ``Purse``.
+    requests of its own process by ``observe``, and of no others: see ``Purse``. ``told`` is called
+    with what each try cost above what the best arm would have.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class Explorer:
         self._clock = clock
         self._dice = dice
         self.purse = Purse(settings.share)
+        self.told: Callable[[float], None] = lambda _usd: None
 
     def __call__(self, scores: Scores, greedy: str, query: RouteQuery) -> Drawn:
         """Return what to do where *greedy* is best; what it may cost is held at once."""
@@ -50,7 +52,7 @@ class Explorer:
                 continue
             self.purse.earn(row.cost_usd or 0.0, now)
             if row.explored and row.cost_usd is not None:
-                self.purse.settle(_what(row.model, row.arm), row.cost_usd, now)
+                self.told(self.purse.settle(_what(row.model, row.arm), row.cost_usd, now))
 
 
 def _what(model: str, arm: str) -> str:

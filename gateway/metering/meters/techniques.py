@@ -7,7 +7,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from gateway.metering.facts import Agreed
+from gateway.metering.facts import LEARNING, Agreed
 from gateway.metering.ledger import CallFinished, Fact, RequestFinished, Route
 from gateway.metering.meters.batch import Batch, children
 from techniques.core.events import Warned
@@ -101,14 +101,11 @@ class TechniqueMeter:
             batch.observe()
 
     def _request(self, fact: RequestFinished, batch: Batch) -> None:
-        technique, child = fact.technique, self._child
-        batch.count(child(self._decisions, fact.route, technique))
-        for row in fact.rows:
-            if row.cost:
-                dollars = row.cost / _PICO
-                batch.count(child(self._cost, technique, row.role), dollars)
-                if row.outcome != "ok":
-                    batch.count(child(self._waste, technique, row.outcome), dollars)
+        self._costs(fact, batch)
+        if fact.dialect == LEARNING:
+            return
+        technique = fact.technique
+        batch.count(self._child(self._decisions, fact.route, technique))
         if not fact.warnings and technique == "none":
             return
         for lost, reason in self._downgraded(fact):
@@ -117,6 +114,15 @@ class TechniqueMeter:
             self._runs.labels(technique, fact.outcome).inc()
             if (times := _multiple(fact.rows)) is not None:
                 self._multiple.labels(technique).observe(times)
+
+    def _costs(self, fact: RequestFinished, batch: Batch) -> None:
+        technique, child = fact.technique, self._child
+        for row in fact.rows:
+            if row.cost:
+                dollars = row.cost / _PICO
+                batch.count(child(self._cost, technique, row.role), dollars)
+                if row.outcome != "ok":
+                    batch.count(child(self._waste, technique, row.outcome), dollars)
 
     def _downgraded(self, fact: RequestFinished) -> Iterator[tuple[str, str]]:
         """Yield what was not carried out as it was meant, and why, each once."""

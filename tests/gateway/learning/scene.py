@@ -121,7 +121,7 @@ class Scene:
 
     @property
     def laboratory(self) -> Laboratory:
-        return Laboratory(self.parts.front.pipeline, (self.facts,))
+        return Laboratory(lambda: self.parts.front.pipeline, (self.facts,))
 
     def model(self, name: str) -> Model:
         return self.parts.catalogue.find(name)

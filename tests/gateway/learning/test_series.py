@@ -151,7 +151,7 @@ async def test_what_failed_is_tried_again_the_next_time(tmp_path: Path) -> None:
     async with gateway() as parts:
         scene = Scene(parts)
         written = Written(tmp_path / "o")
-        failing = Failing(parts.front.pipeline, (Facts(),))
+        failing = Failing(lambda: parts.front.pipeline, (Facts(),))
         series = Series(failing, None, written, EVERYTHING)
         tally = await series.run(series.to_do([subject(scene)], SUMS[:2]), 2, lambda _tally: None)
 

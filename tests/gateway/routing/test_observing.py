@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -23,7 +24,7 @@ VOTE = "self_consistency/3"
 CENT = 10**10
 
 
-async def ended(arm: str = "none", fact: RequestFinished | None = None, **more: int) -> Ended:
+async def ended(arm: str = "none", fact: RequestFinished | None = None, **more: Any) -> Ended:
     """Return how a request ended for which a router took *arm*."""
     scene = Scene(Scripted(arm, said={"propensity": 0.25, "explored": True}))
     plan = await scene.routed(asked(params={"num_samples": 3} if "/" in arm else None))
