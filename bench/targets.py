@@ -80,15 +80,15 @@ def start_store(where: Path) -> Server | None:
     return start("store", command, port, where, core=LOAD_CORE)
 
 
-def start_gateway(command: str | None, upstream: Server, where: Path) -> Server:
-    """Start the gateway, or what stands in for it.
+def start_gateway(command: str | None, upstream: Server, where: Path, more: str = "") -> Server:
+    """Start the gateway, or what stands in for it, with *more* in its configuration.
 
     *command* may hold ``{config}``, ``{port}``, ``{upstream}`` and ``{bin}`` (where the
     interpreter's scripts are); None is the gateway of this checkout.
     """
     port = free_port()
     config = where / "bench.yaml"
-    config.write_text(gateway_config(port, upstream.port))
+    config.write_text(gateway_config(port, upstream.port) + more)
     return _gateway("gateway", command, (config, port, upstream))
 
 

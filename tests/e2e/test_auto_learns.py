@@ -1,0 +1,52 @@
+"""A gateway that begins with nothing learns which technique pays for which kind of request."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench.router.end_to_end import Size, compared, proof, utilities
+from bench.router.workload import KINDS, prompts
+
+SMALL = Size(learnt=400, judged=40, answers=2, refresh=20)
+
+
+@pytest.mark.timeout(180)
+async def test_a_gateway_learns_of_its_own_traffic_and_keeps_to_its_budget() -> None:
+    found = await proof(SMALL, seed=1)
+
+    above = {rival.name: rival.above for rival in found.rivals}
+    assert above["none"] > 0
+    assert above["at random"] > 0
+    assert 0 < found.explored_usd <= found.budget_usd
+    for kind in ("easy", "creative"):
+        assert found.chosen[kind].most_common(1)[0][0] == "none", "there is nothing to gain"
+    assert found.chosen["tool"]["none"] < found.chosen["tool"].total() / 2
+
+
+def test_the_workload_has_each_kind_as_often_and_the_same_for_a_seed() -> None:
+    first, again = list(prompts(40, 3)), list(prompts(40, 3))
+
+    assert [one.body for one in first] == [one.body for one in again]
+    assert {kind: sum(one.kind == kind for one in first) for kind in KINDS} == dict.fromkeys(
+        KINDS, 10
+    )
+
+
+def test_answers_are_graded_by_what_is_right() -> None:
+    by_kind = {one.kind: one for one in prompts(4, 3)}
+    calls = [{"function": {"name": "get_weather", "arguments": '{"city": "Nowhere"}'}}]
+
+    assert by_kind["easy"].grade({"content": "Goodbye."}) == 1
+    assert by_kind["easy"].grade({"content": ""}) == 0
+    assert by_kind["hard"].grade({"content": "The answer is 1."}) == 0
+    assert by_kind["tool"].grade({"tool_calls": calls}) == 0
+    assert by_kind["hard"].plain_worth([]) is None
+
+
+def test_utility_is_points_of_quality_less_what_they_cost_in_plain_calls() -> None:
+    points = utilities(np.array([[0.5, 1.0]]), np.array([[0.1, 0.4]]), 0)
+
+    assert points.tolist() == [[50.0, pytest.approx(97.0)]]
+    told = compared("x", np.full(50, 3.0), np.full(50, 1.0), 1)
+    assert (told.above, told.low, told.high) == (2.0, 2.0, 2.0)
