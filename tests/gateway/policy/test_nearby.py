@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.policy.keys import OPEN, OpenDoor
-from gateway.policy.nearby import is_near
+from router_service.groundwork.nearby import is_near
 from techniques.core.errors import Denied
 
 NEAR = ["127.0.0.1", "127.0.0.1:8080", "localhost:8080", "LOCALHOST", "[::1]:8080", "127.9.9.9:1"]
