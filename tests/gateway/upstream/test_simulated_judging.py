@@ -12,7 +12,7 @@ from techniques.core.channel import Member
 from techniques.core.json import JsonObject
 from techniques.core.reply import Reply
 from techniques.core.request import Request, Text, said
-from techniques.parts import critique, difficulty, judge, labels, picking
+from techniques.parts import critique, difficulty, judge, labels, picking, reference
 from techniques.parts.aside import Aside
 from techniques.parts.candidates import Candidate
 from techniques.parts.mending import worth_mending
@@ -52,6 +52,22 @@ async def test_a_checklist_is_right_as_often_as_stated(held: str) -> None:
         reply = RIGHT if place % 2 else WRONG
         request = judge.verdict_request(aside(fence), reply)
         score = judge.read_score(await told(transport, request, form=held == "by a schema"))
+        assert score is not None
+        right += (score > 0.5) == (reply is RIGHT)
+
+    assert right / DRAWS == pytest.approx(1 - MODELS["sim-large"].judge_error_rate, abs=0.09)
+
+
+@pytest.mark.parametrize("held", ["by a schema", "by words alone"])
+async def test_a_judge_with_a_reference_is_right_as_often_as_stated(held: str) -> None:
+    transport = SimulatedTransport(Simulation(seed=1))
+    right = 0
+
+    for place, fence in enumerate(fences()):
+        reply = RIGHT if place % 2 else WRONG
+        request = reference.compared_request(aside(fence), reply, reference.Reference("391"))
+        said = await told(transport, request, form=held == "by a schema")
+        score = reference.read_compared(said)
         assert score is not None
         right += (score > 0.5) == (reply is RIGHT)
 
