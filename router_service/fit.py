@@ -16,13 +16,15 @@ from router_service.levels import ARM_KAPPA, Levels, fitted, total
 from router_service.neighbours import (
     Near,
     Neighbourhood,
+    Places,
     effective,
+    foretold,
     mean,
     neighbourhood,
-    trust_told,
 )
 from router_service.partition import Matrix, Numbers, unit
 from router_service.trend import Trend, trend
+from router_service.trust import Trust, trust
 
 _FLOOR: Final = 0.05
 _UNSEEN: Final = 0.5  # as wide as a coin: what nobody saw yet may be anything
@@ -47,7 +49,7 @@ class Fit:
 
     ``kappa`` is how many rows what is expected of all counts for, beside neighbours; ``trusts`` is
     how far these are to be believed, by encoder. ``encoder`` is the one by whose vectors ``trend``
-    goes, and ``said`` what it says of each entry.
+    goes.
     """
 
     known: Experience
@@ -55,10 +57,9 @@ class Fit:
     gains: Levels
     trend: Trend
     encoder: str
-    said: Numbers
     gain_left: Numbers
     kappa: float
-    trusts: Mapping[str, float]
+    trusts: Mapping[str, Trust]
     costs: Levels
     cost_left: Numbers
     usual: Sequence[float | None]
@@ -83,7 +84,7 @@ class Fit:
             self.groups(query.features),
             self._numbers(query.features, values if encoder == self.encoder else None),
             near,
-            self.trusts.get(encoder, 1.0),
+            self.trusts.get(encoder if near else "", Trust()),
         )
         return View(self, place)
 
@@ -105,7 +106,7 @@ class Place(NamedTuple):
     groups: Sequence[int]
     numbers: Numbers
     near: Near | None
-    trust: float
+    trust: Trust
 
 
 class View:
@@ -151,12 +152,13 @@ class View:
         kappa, place = self._fit.kappa, self._place
         if arm < 0:
             return above, float(self._fit.spreads[-1]) / math.sqrt(kappa), 0.0
-        above += self._fit.gains.at(arm, place.groups) + self._fit.trend.at(arm, place.numbers)
+        above += self._fit.gains.at(arm, place.groups)
+        above += place.trust.trend * self._fit.trend.at(arm, place.numbers)
         rows, surest = 0.0, kappa + self._fit.gains.rows(arm)
         if self.similarity is not None:
             rows = float(self._gain_rows[arm])
-            above += place.trust * float(self._gain[arm]) * rows / (rows + kappa * doubt)
-            kappa = min((rows + kappa) / place.trust - rows, surest)
+            above += place.trust.near * float(self._gain[arm]) * rows / (rows + kappa * doubt)
+            kappa = min((rows + kappa) / place.trust.near - rows, surest)
         return above, float(self._fit.spreads[arm]) / math.sqrt(rows + kappa), rows
 
     def cost(self, arm: int, prior: float, doubt: float) -> float:
@@ -187,6 +189,10 @@ def fit(known: Experience, profile: str, terms: Terms) -> Fit:
     trending, said = trend(left, made.counts, made.arm, _numbers(known, made, encoder))
     near = _neighbourhoods(known, made)
     most, kappa = terms.neighbours, terms.kappa
+    told = {
+        name: foretold(each, left, made.counts, most=most, kappa=kappa)
+        for name, each in near.items()
+    }
     costs, cost_left, usual = _costs(known, made)
     return Fit(
         known=known,
@@ -194,20 +200,31 @@ def fit(known: Experience, profile: str, terms: Terms) -> Fit:
         gains=gains,
         trend=trending,
         encoder=encoder,
-        said=said,
-        gain_left=left - said,
+        gain_left=left,
         kappa=kappa,
-        trusts={
-            name: trust_told(each, left - said, made.counts, most=most, kappa=kappa)
-            for name, each in near.items()
-        },
+        trusts=_trusts(made, left, said, told),
         costs=costs,
         cost_left=cost_left,
         usual=usual,
-        spreads=_spreads(left - said, made),
+        spreads=_spreads(left, made),
         seconds=_seconds(known),
         neighbourhoods=near,
     )
+
+
+def _trusts(
+    made: Entries, left: Numbers, said: Numbers, told: Mapping[str, tuple[Places, Numbers]]
+) -> dict[str, Trust]:
+    """Return how far trend and neighbours are to be believed, by encoder; "": without a vector.
+
+    *said* is what the trend foretells of every entry, *told* what neighbours do of some.
+    """
+    gains = np.flatnonzero(made.arm < made.plain)
+    every = {"": (gains, np.zeros(len(gains))), **told}
+    return {
+        name: trust(said[rows], each, left[rows], made.counts[rows])
+        for name, (rows, each) in every.items()
+    }
 
 
 def weakened(whole: Fit, share: float) -> Fit:
@@ -216,7 +233,6 @@ def weakened(whole: Fit, share: float) -> Fit:
     made = replace(made, counts=share * made.counts, costs=share * made.costs)
     gains, left = fitted(made.value, made.counts, made.arm, made.groups)
     costs, cost_left, _ = _costs(whole.known, made)
-    left -= whole.said
     return replace(
         whole,
         entries=made,

@@ -54,14 +54,15 @@ class Levels:
 def fitted(values: Numbers, weights: Numbers, arms: Codes, groups: Codes) -> tuple[Levels, Numbers]:
     """Return the levels of *values*, a column of *groups* each, and what they leave over.
 
-    How far the first two are shrunk is fixed. Beyond them it is told from the values: where
-    the groups of a level differ by no more than chance would have it, they add nothing.
+    How far arms are shrunk is fixed. Groups are shrunk as far as their values say, and not less
+    than a fixed amount: where they differ by no more than chance would have it, they add nothing.
     """
     left = values.copy()
     found = []
     for place, column in enumerate((np.zeros_like(arms), *groups.T)):
-        kappa = (ARM_KAPPA, KIND_KAPPA)[place] if place < 2 else None
-        level, adds = _level(left, weights, _keys(arms, column), kappa)
+        least = (ARM_KAPPA, KIND_KAPPA, _LEAST_KAPPA)[min(place, 2)]
+        several = place > 0 and len(np.unique(column)) > 1
+        level, adds = _level(left, weights, _keys(arms, column), least, told=several)
         left -= adds
         found.append(level)
     return Levels(tuple(found)), left
@@ -77,15 +78,15 @@ def _keys(arms: Codes, groups: Codes) -> Keys:
 
 
 def _level(
-    left: Numbers, weights: Numbers, keys: Keys, kappa: float | None
+    left: Numbers, weights: Numbers, keys: Keys, kappa: float, *, told: bool
 ) -> tuple[Level, Numbers]:
     """Return the level of *keys* and what it adds to each row."""
     known, place = np.unique(keys, return_inverse=True)
     weights = np.where(keys < 0, 0.0, weights)
     counts = total(place, weights, len(known))
     sums = total(place, weights * left, len(known))
-    if kappa is None:
-        kappa = _told(left, weights, counts, sums)
+    if told:
+        kappa = max(kappa, _told(left, weights, counts, sums))
     adds = sums / (counts + kappa)
     pairs = zip(adds.tolist(), counts.tolist(), strict=True)
     return Level(dict(zip(known.tolist(), pairs, strict=True))), adds[place]
@@ -106,7 +107,7 @@ def _told(left: Numbers, weights: Numbers, counts: Numbers, sums: Numbers) -> fl
     spread = (between - there.sum() * within) / rows
     if spread <= 0:
         return _MOST_KAPPA
-    return min(max(float(within / spread), _LEAST_KAPPA), _MOST_KAPPA)
+    return min(float(within / spread), _MOST_KAPPA)
 
 
 def total(places: NDArray[np.integer], values: Numbers, count: int) -> Numbers:

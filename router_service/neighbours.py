@@ -17,9 +17,7 @@ _LIKELY: Final = 64
 _SAME: Final = 0.9995  # a prompt that was sent again says nothing of how near others lie
 _FAR, _NEAR = 0.5, 0.9  # where nothing tells
 _WIDER: Final = 4
-_ASKED: Final = 512
-_BELIEF: Final = 4.0  # 1 over the variance of the slope, before anything was seen
-_LEAST: Final = 1e-3
+_ASKED: Final = 2048
 _TINY: Final = 1e-300
 _NONE: Final = -2.0  # below every similarity
 
@@ -156,31 +154,19 @@ def _usual(partition: Partition, places: Codes) -> tuple[float, float]:
     return float(far), float(near)
 
 
-def trust_told(
+def foretold(
     there: Neighbourhood, left: Numbers, counts: Numbers, *, most: int, kappa: float
-) -> float:
-    """Return what part of what neighbours say of what is *left* comes true, 0 to 1.
-
-    It is told from rows whose own neighbours foretell them: the slope of what they came to over
-    what was foretold. Until many rows say otherwise it is 1.
-    """
-    told, truth, weight = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
-    each = max(1, sum(map(len, there.rows)) // _ASKED)
-    for arm, entries in enumerate(there.rows):
-        asked = np.arange(0, len(entries), each)
+) -> tuple[Places, Numbers]:
+    """Return some of the entries of all arms, and what their own neighbours foretell of each."""
+    entries, told = [np.zeros(0, np.intp)], [np.zeros(0)]
+    each = max(1, sum(map(len, there.rows[:-1])) // _ASKED)
+    for arm, known in enumerate(there.rows[:-1]):
+        asked = np.arange(0, len(known), each)
         near, kernel = there.beside(arm, asked, most)
         rows = effective(kernel, counts[near])
         told.append(mean(kernel, counts[near], left[near]) * rows / (rows + kappa))
-        truth.append(left[entries[asked]])
-        weight.append(counts[entries[asked]])
-    return _slope(*map(np.concatenate, (told, truth, weight)))
-
-
-def _slope(told: Numbers, truth: Numbers, weight: Numbers) -> float:
-    noise = float((weight * (truth - told) ** 2).sum()) / max(float(weight.sum()), _TINY)
-    seen = float((weight * told**2).sum()) / max(noise, _TINY)
-    slope = float((weight * told * truth).sum()) / max(noise, _TINY)
-    return min(max((slope + _BELIEF) / (seen + _BELIEF), _LEAST), 1.0)
+        entries.append(known[asked])
+    return np.concatenate(entries), np.concatenate(told)
 
 
 def effective(kernel: Numbers, weights: Numbers) -> Numbers:

@@ -16,6 +16,7 @@ from router_service.partition import Codes, Matrix, Numbers
 
 _FEWEST: Final = 40
 _ALPHAS: Final = (1e0, 1e1, 1e2, 1e3, 1e4, 1e5)
+_WORTH: Final = 2.0  # rows: what one more number in a model has to explain (Akaike 1974)
 _FLAT: Final = 1e-5  # what differs by less is one number, but for rounding
 
 
@@ -33,7 +34,7 @@ class Trend:
 
 
 def trend(left: Numbers, weights: Numbers, arms: Codes, numbers: Matrix) -> tuple[Trend, Numbers]:
-    """Return the trend of what is *left* of each arm's rows, and what it says of each of them.
+    """Return the trend of what is *left* of each arm's rows, and what others foretell of each row.
 
     How far it is shrunk is what foretells each row best from the others; where the mean foretells
     it as well, there is no trend.
@@ -44,36 +45,36 @@ def trend(left: Numbers, weights: Numbers, arms: Codes, numbers: Matrix) -> tupl
     spread = np.sqrt(np.mean((numbers - middle.astype(np.float32)) ** 2, axis=0, dtype=np.float64))
     scale = np.where(spread > _FLAT, spread, np.inf)
     found: dict[int, Numbers] = {}
-    said = np.zeros_like(left)
+    foretold = np.zeros_like(left)
     for arm in np.unique(arms):
         rows = np.flatnonzero((weights > 0) & (arms == arm))
         if len(rows) < _FEWEST:
             continue
         lie = (numbers[rows] - middle) / scale
-        each = ridge_told(lie, left[rows], weights[rows])
-        if each is not None:
-            found[int(arm)] = each / scale
-            said[rows] = lie @ each
-    return Trend(middle, found), said
+        told = ridge_told(lie, left[rows], weights[rows])
+        if told is not None:
+            found[int(arm)], foretold[rows] = told[0] / scale, told[1]
+    return Trend(middle, found), foretold
 
 
-def ridge_told(lie: Numbers, values: Numbers, weights: Numbers) -> Numbers | None:
+def ridge_told(lie: Numbers, values: Numbers, weights: Numbers) -> tuple[Numbers, Numbers] | None:
     """Return the weights of the ridge that foretells each of *values* best from the others.
 
-    None: nothing is foretold better than by nothing. Source: Golub, Heath and Wahba 1979 (the
-    ordinary cross-validation of ridge, in closed form).
+    The second is what it foretells. None: nothing is plainly foretold better than by nothing.
+    Source: Golub, Heath and Wahba 1979 (the cross-validation of ridge, in closed form).
     """
-    root = np.sqrt(weights)[:, None]
-    lie, values = root * lie, root[:, 0] * values
+    root = np.sqrt(weights)
+    lie, values = root[:, None] * lie, root * values
     sizes, directions = np.linalg.eigh(lie.T @ lie)
     sizes = np.maximum(sizes, 0.0)
     along = lie @ directions
     towards = along.T @ values
-    least, best = float((values**2).sum()), None
+    least, best = float((values**2).sum()) * (1 - _WORTH / len(values)), None
     for alpha in _ALPHAS:
         held = 1 / (sizes + alpha)
         leverage = np.minimum((along**2) @ held, 1 - 1e-6)
-        missed = float((((values - along @ (held * towards)) / (1 - leverage)) ** 2).sum())
-        if missed < least:
-            least, best = missed, held * towards
-    return None if best is None else directions @ best
+        missed = (values - along @ (held * towards)) / (1 - leverage)
+        if float((missed**2).sum()) < least:
+            least = float((missed**2).sum())
+            best = directions @ (held * towards), (values - missed) / root
+    return best

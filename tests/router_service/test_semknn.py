@@ -44,7 +44,7 @@ def test_an_arm_is_taken_where_like_prompts_gained_by_it_and_not_elsewhere() -> 
     assert not east.estimate
     assert east.confidence is not None
     assert east.confidence > 0.95
-    assert east.predicted_quality == pytest.approx(0.79, abs=0.03)
+    assert east.predicted_quality == pytest.approx(0.76, abs=0.04)
     assert east.predicted_cost == pytest.approx(3.0, abs=0.01)
 
 

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from router_service.levels import fitted
-from router_service.neighbours import neighbourhood, trust_told
+from router_service.neighbours import foretold, neighbourhood
 from router_service.partition import Matrix, Numbers, joined
 from router_service.trend import ridge_told, trend
+from router_service.trust import Trust, trust
 
 
 def _drawn(count: int, width: int, seed: int = 3) -> Matrix:
@@ -24,22 +27,22 @@ def test_a_trend_is_found_for_the_arm_that_has_it_and_taken_out_of_what_is_left(
     noise = np.random.default_rng(1).normal(0, 0.1, 400)
     values = np.where(arms == 0, 0.2 * numbers[:, 2], 0.0) + noise
 
-    found, said = trend(values, np.ones(400), arms, numbers)
+    found, told = trend(values, np.ones(400), arms, numbers)
 
     one = np.array([0, 0, 1.0, 0, 0])
     assert found.at(0, one) == pytest.approx(0.2, abs=0.02)
     assert found.at(1, one) == pytest.approx(0.0, abs=0.02)
     assert found.at(7, one) == 0.0
-    assert (values - said).std() == pytest.approx(0.1, abs=0.01)
+    assert (values - told).std() == pytest.approx(0.1, abs=0.01)
 
 
 def test_a_few_rows_have_no_trend() -> None:
     numbers = _drawn(39, 3)
 
-    found, said = trend(numbers[:, 0].astype(float), np.ones(39), np.zeros(39, np.int32), numbers)
+    found, told = trend(numbers[:, 0].astype(float), np.ones(39), np.zeros(39, np.int32), numbers)
 
     assert not found.weights
-    assert not said.any()
+    assert not told.any()
 
 
 def test_noise_has_no_trend_to_speak_of() -> None:
@@ -48,8 +51,8 @@ def test_noise_has_no_trend_to_speak_of() -> None:
 
     found, _ = trend(values, np.ones(300), np.zeros(300, np.int32), numbers)
 
-    told = [found.at(0, each) for each in _drawn(50, 80, seed=9).astype(float)]
-    assert max(map(abs, told), default=0.0) < 0.1
+    each = [found.at(0, apart) for apart in _drawn(50, 80, seed=9).astype(float)]
+    assert max(map(abs, each), default=0.0) < 0.1
 
 
 def test_numbers_that_are_all_the_same_say_nothing() -> None:
@@ -57,10 +60,10 @@ def test_numbers_that_are_all_the_same_say_nothing() -> None:
     numbers[:, 0] = 0.0693147
     values = 0.3 * numbers[:, 1].astype(float)
 
-    found, said = trend(values, np.ones(200), np.zeros(200, np.int32), numbers)
+    found, told = trend(values, np.ones(200), np.zeros(200, np.int32), numbers)
 
     assert found.weights[0][0] == 0.0
-    assert np.isfinite(said).all()
+    assert np.isfinite(told).all()
     assert found.middle[0] == pytest.approx(0.0693147, abs=1e-6)
     assert found.at(0, np.array([1.0, 0.0, 0.0])) == 0.0
 
@@ -71,28 +74,70 @@ def test_a_ridge_that_foretells_nothing_is_none() -> None:
     assert ridge_told(lie, np.ones(50), np.ones(50)) is None
 
 
-def _trust(values: Numbers, vectors: Matrix) -> float:
-    partition = joined(None, dict(enumerate(vectors)))
+def test_a_trend_that_chance_would_show_is_none() -> None:
+    random = np.random.default_rng(4)
+
+    found = [
+        ridge_told(random.standard_normal((60, 20)), random.standard_normal(60), np.ones(60))
+        for _ in range(20)
+    ]
+
+    assert sum(each is not None for each in found) <= 6
+
+
+def _foretold(values: Numbers, vectors: Matrix) -> tuple[Numbers, Numbers]:
+    """Return what neighbours foretell of each row, and the truth of those."""
     count = len(vectors)
-    there = neighbourhood(partition, np.arange(count, dtype=np.int32), np.zeros(count, np.int32), 1)
-    return trust_told(there, values, np.ones(count), most=40, kappa=8.0)
+    there = neighbourhood(
+        joined(None, dict(enumerate(vectors))),
+        np.arange(count, dtype=np.int32),
+        np.zeros(count, np.int32),
+        2,
+    )
+    rows, told = foretold(there, values, np.ones(count), most=40, kappa=8.0)
+    return told, values[rows]
 
 
 def test_neighbours_are_trusted_where_what_they_say_comes_true() -> None:
     vectors = _units(1_000, 4)
     noise = np.random.default_rng(5).normal(0, 0.1, 1_000)
+    nothing, even = np.zeros(1_000), np.ones(1_000)
 
-    assert _trust(np.sign(vectors[:, 0]) * 0.3 + noise, vectors) > 0.9
-    assert _trust(3 * noise, vectors) < 0.3
+    told, truth = _foretold(np.sign(vectors[:, 0]) * 0.3 + noise, vectors)
+    chance, drawn = _foretold(noise, vectors)
+
+    assert trust(nothing, told, truth, even).near > 0.9
+    assert trust(nothing, chance, drawn, even).near < 0.3
 
 
-def test_neighbours_are_trusted_until_there_is_reason_not_to() -> None:
-    vectors = _units(20, 4)
-    noise = np.random.default_rng(5).normal(0, 0.1, 20)
+@pytest.mark.parametrize("count", [1, 20])
+def test_neighbours_are_trusted_until_there_is_reason_not_to(count: int) -> None:
+    told, truth = _foretold(np.zeros(count), _units(count, 4))
 
-    assert _trust(noise, vectors) > 0.6
-    assert _trust(np.zeros(20), vectors) == 1.0
-    assert _trust(np.zeros(1), vectors[:1]) == 1.0
+    assert trust(np.zeros(count), told, truth, np.ones(count)) == Trust(0.0, 1.0)
+    none = np.zeros(0)
+    assert trust(none, none, none, none) == Trust(0.0, 1.0)
+
+
+def test_the_one_that_foretells_better_is_believed() -> None:
+    random = np.random.default_rng(6)
+    truth, even = random.normal(0, 0.2, 2_000), np.ones(2_000)
+    good, bad = truth / 2 + random.normal(0, 0.1, 2_000), random.normal(0, 0.1, 2_000)
+
+    assert trust(good, bad, truth, even).trend > 0.7
+    assert trust(good, bad, truth, even).near < 0.1
+    assert trust(bad, good, truth, even).near > 0.7
+    assert trust(bad, good, truth, even).trend < 0.1
+
+
+@given(st.integers(1, 200), st.integers(0, 1000), st.floats(0.01, 10))
+def test_parts_are_always_from_none_to_all(count: int, seed: int, size: float) -> None:
+    drawn = size * np.random.default_rng(seed).standard_normal((3, count))
+
+    found = trust(drawn[0], drawn[1], drawn[2], np.ones(count))
+
+    assert 0 <= found.trend <= 1
+    assert 0 < found.near <= 1
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.4])
