@@ -43,6 +43,10 @@ from techniques.core.groups import task_group
 
 _LONGEST_CALLER: Final = 500
 _DAY_S: Final = 86_400.0
+_FIRST: Final = (
+    b'{"model": "", "offers": [{"arm": "none"}, {"arm": "self_consistency/5", "cost": 4.0}],'
+    b' "vector": {"encoder": "", "values": [1.0]}, "explore": false}'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ async def running(settings: ProcessSettings, counts: Counts) -> AsyncGenerator[P
     """
     explorer = _explorer(settings.router.learning)
     engine = Engine(settings.router, explore=explorer)
+    _warm(engine)
     async with opened(settings.database.url, STEPS, pool=settings.database.pool) as database:
         table = ObservationTable(database, settings.router.store.keys)
         learner = Learner(table, engine, counts)
@@ -74,6 +79,12 @@ async def running(settings: ProcessSettings, counts: Counts) -> AsyncGenerator[P
             group.start_soon(learner.run, every_s, ttl_days)
             yield Parts(settings, engine, table, learner, counts, explorer)
             group.cancel_scope.cancel()
+
+
+def _warm(engine: Engine) -> None:
+    """Decide once: the first decision takes longer than a gateway waits for one."""
+    query = read_as(RouteQuery, _FIRST)
+    model_reply(engine.decide(query))
 
 
 def _explorer(stated: LearningSettings) -> Explorer | None:
