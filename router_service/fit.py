@@ -11,7 +11,7 @@ import numpy as np
 
 from router_service.contract import Features, RouteQuery
 from router_service.entries import Entries, arm_costs, entries
-from router_service.experience import Experience, counted
+from router_service.experience import COUNTED, Experience, counted
 from router_service.levels import ARM_KAPPA, Levels, fitted, total
 from router_service.neighbours import (
     Near,
@@ -92,10 +92,10 @@ class Fit:
         """Return how far the numbers of a request are from the middle of all."""
         numbers = np.array(counted(features), np.float64)
         if self.encoder:
-            basis = self.known.partitions[self.encoder].basis
-            along = np.full(basis.shape[1], np.nan, np.float32)
-            if values is not None and len(values) == len(basis):
-                along = values @ basis
+            there = self.known.partitions[self.encoder]
+            along = np.full(there.coordinates.shape[1], np.nan, np.float32)
+            if values is not None and len(values) == there.vectors.shape[1]:
+                along = there.placed(values)
             numbers = np.concatenate([numbers, along])
         return np.nan_to_num(numbers - self.trend.middle)
 
@@ -186,7 +186,9 @@ def fit(known: Experience, profile: str, terms: Terms) -> Fit:
     gains, left = fitted(made.value, made.counts, made.arm, made.groups)
     sizes = {name: len(each.vectors) for name, each in known.partitions.items()}
     encoder = max(sizes, key=lambda name: sizes[name], default="")
-    trending, said = trend(left, made.counts, made.arm, _numbers(known, made, encoder))
+    trending, said = trend(
+        left, made.counts, made.arm, _numbers(known, made, encoder), alone=len(COUNTED)
+    )
     near = _neighbourhoods(known, made)
     most, kappa = terms.neighbours, terms.kappa
     told = {
@@ -252,7 +254,7 @@ def _costs(known: Experience, made: Entries) -> tuple[Levels, Numbers, Sequence[
 
 
 def _numbers(known: Experience, made: Entries, encoder: str) -> Matrix:
-    """Return the numbers of every entry: what was counted, and its vector by *encoder* in brief.
+    """Return the numbers of every entry: what was counted, and where its vector by *encoder* lies.
 
     One that has no vector is taken to be in the middle of the others.
     """
@@ -261,7 +263,7 @@ def _numbers(known: Experience, made: Entries, encoder: str) -> Matrix:
         return numbers
     partition = known.partitions[encoder]
     place = partition.of(made.request)
-    along = partition.brief[place]
+    along = partition.coordinates[place]
     missing = place < 0
     if missing.any():
         along[missing] = along[~missing].mean(axis=0) if not missing.all() else 0.0

@@ -17,6 +17,7 @@ Codes: TypeAlias = NDArray[np.int32]
 Matrix: TypeAlias = NDArray[np.float32]
 
 _SHORT: Final = 64  # numbers of the short form; see docs/decisions/0022
+_LONG: Final = 1024  # numbers, of which the directions take a second to be found
 _SAMPLE: Final = 4096
 _FEW: Final = 4096  # so many are compared at full length in less time than it takes to sort out
 _ANEW: Final = 2  # the short form is made anew when there are so many times more vectors
@@ -36,6 +37,15 @@ class Partition:
     basis: Matrix
     brief: Matrix
     made: int = 0
+
+    @property
+    def coordinates(self) -> Matrix:
+        """The vectors, long ones in their short form: what a line may be drawn through."""
+        return self.brief if self.vectors.shape[1] > _LONG else self.vectors
+
+    def placed(self, values: Matrix) -> Matrix:
+        """Return the coordinates of a vector with these *values*."""
+        return values @ self.basis if self.vectors.shape[1] > _LONG else values
 
     @property
     def is_large(self) -> bool:

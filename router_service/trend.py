@@ -6,6 +6,7 @@ seen by all rows together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +18,7 @@ from router_service.partition import Codes, Matrix, Numbers
 _FEWEST: Final = 40
 _ALPHAS: Final = (1e0, 1e1, 1e2, 1e3, 1e4, 1e5)
 _WORTH: Final = 2.0  # rows: what one more number in a model has to explain (Akaike 1974)
+_VECTOR: Final = 64  # numbers: a vector of very many would drown all that is counted
 _FLAT: Final = 1e-5  # what differs by less is one number, but for rounding
 
 
@@ -33,17 +35,22 @@ class Trend:
         return 0.0 if found is None else float(apart @ found)
 
 
-def trend(left: Numbers, weights: Numbers, arms: Codes, numbers: Matrix) -> tuple[Trend, Numbers]:
+def trend(
+    left: Numbers, weights: Numbers, arms: Codes, numbers: Matrix, *, alone: int | None = None
+) -> tuple[Trend, Numbers]:
     """Return the trend of what is *left* of each arm's rows, and what others foretell of each row.
 
     How far it is shrunk is what foretells each row best from the others; where the mean foretells
-    it as well, there is no trend.
+    it as well, there is no trend. The first *alone* of the numbers (all, if not said) each mean
+    something; those that follow are the coordinates of a vector, and count for 64 at most.
     """
     if not len(numbers):
         return Trend(np.zeros(numbers.shape[1]), {}), np.zeros(0)
     middle = numbers.mean(axis=0, dtype=np.float64)
     spread = np.sqrt(np.mean((numbers - middle.astype(np.float32)) ** 2, axis=0, dtype=np.float64))
     scale = np.where(spread > _FLAT, spread, np.inf)
+    if alone is not None:
+        scale[alone:] *= max(1.0, math.sqrt((len(scale) - alone) / _VECTOR))
     found: dict[int, Numbers] = {}
     foretold = np.zeros_like(left)
     for arm in np.unique(arms):

@@ -68,6 +68,27 @@ def test_numbers_that_are_all_the_same_say_nothing() -> None:
     assert found.at(0, np.array([1.0, 0.0, 0.0])) == 0.0
 
 
+def test_a_long_vector_does_not_drown_what_is_counted() -> None:
+    numbers = _drawn(150, 513)
+    values = 0.3 * numbers[:, 0] + np.random.default_rng(2).normal(0, 0.3, 150)
+    rows = (values, np.ones(150), np.zeros(150, np.int32), numbers)
+
+    drowned, _ = trend(*rows)
+    found, _ = trend(*rows, alone=1)
+
+    one = np.eye(1, 513)[0]
+    assert found.at(0, one) > 1.5 * drowned.at(0, one) > 0
+
+
+@pytest.mark.parametrize("width", [512, 1536])
+def test_a_long_vector_is_placed_by_its_short_form(width: int) -> None:
+    vectors = _units(100, width)
+    whole = joined(None, dict(enumerate(vectors)))
+
+    assert whole.coordinates.shape == (100, 512 if width == 512 else 64)
+    assert whole.placed(vectors[3]) == pytest.approx(whole.coordinates[3], abs=1e-5)
+
+
 def test_a_ridge_that_foretells_nothing_is_none() -> None:
     lie = np.zeros((50, 3))
 
