@@ -106,7 +106,6 @@ class Learner:
             samples=self._samples,
             efforts=tuple(one for one in EFFORTS if one in others.efforts),
             judged=answered.judge is not None,
-            valued=answered.judge is not None,
         )
         card, options = full_trace(found, drawing)
         pool = tuple(model for model in answered.pool if model.name in others.models)
@@ -116,7 +115,7 @@ class Learner:
             card,
             options,
             pool,
-            answered.judge,
+            answered.judge or answered.valuer,
             answered.valuer,
         )
         return Assignment(study, partial(self._write_trace, answered, found, (others, arms)))

@@ -76,10 +76,12 @@ class Sampler:
         A technique's answer is judged if it was listened to. That of a single call need not be:
         it is asked for once more.
         """
+        if answered.judge is None and answered.valuer is None:
+            return  # nobody could tell what anything is worth
         arm = arm_of(answered.observation.arm)
         alone = arm.technique == PLAIN.technique
         judged = self.listens() is not None if alone else answered.heard is not None
-        if judged and answered.judge is not None:
+        if judged:
             self._put("judge_sample", answered)
         if self._dice.random() < self._settings.trace_rate:
             self._put("full_trace", answered)

@@ -73,6 +73,8 @@ def observed(
                 "cost": one.usd / base.usd if base.usd > 0 else None,
                 "calls": round(one.calls),
                 "latency_ms": one.ms,
+                "first_token_ms": None,
+                "outcome": "success",
             }
         )
         for arm, one in outcomes.items()

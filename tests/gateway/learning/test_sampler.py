@@ -206,12 +206,26 @@ async def test_without_a_judge_nothing_is_judged() -> None:
         scene = Scene(parts)
         dice = np.random.default_rng(1)
         learner = Learner(Kept(), dice, 5)
-        sampler = Sampler(ALL, scene.laboratory, learner, dice=dice, counts=Counted())
+        settings = SamplingSettings(judge_rate=1.0, trace_rate=1.0)
+        sampler = Sampler(settings, scene.laboratory, learner, dice=dice, counts=Counted())
         sampler.offer(scene.answered(judge=None))
-        waiting = sampler.waiting
+        nobody = sampler.waiting
+        sampler.offer(scene.answered(judge=None, valuer=scene.model("sim-large")))
+        somebody = sampler.waiting
         sampler.close()
 
-    assert waiting == 0
+    assert (nobody, somebody) == (0, 2)
+
+
+async def test_who_tells_the_worth_need_not_be_who_judges_for_techniques() -> None:
+    async with working(TRACES) as work:
+        valuer = work.scene.model("sim-large")
+        work.sampler.offer(work.scene.answered(judge=None, valuer=valuer))
+        await work.done()
+
+    arms = {row.arm for row in work.kept.rows}
+    assert {"none", "self_consistency/3", "none/-/sim-large"} <= arms
+    assert not {arm for arm in arms if arm.startswith("best_of_n")}
 
 
 class Buggy(Laboratory):
