@@ -41,13 +41,14 @@ def drifts(rows: Iterable[Observation]) -> list[Drift]:
             told = (row.at, row.id, row.plain_quality)
             plain[row.model, row.source].setdefault(row.request_id, told)
     found = (
-        _drift(model, source, [quality for _, _, quality in sorted(known.values())])
+        drift_of(model, source, [quality for _, _, quality in sorted(known.values())])
         for (model, source), known in sorted(plain.items())
     )
     return [drift for drift in found if drift is not None]
 
 
-def _drift(model: str, source: str, qualities: Sequence[float]) -> Drift | None:
+def drift_of(model: str, source: str, qualities: Sequence[float]) -> Drift | None:
+    """Return the shift in the *qualities* of plain answers, the oldest first; None: none."""
     recent_rows = min(_RECENT, len(qualities) - _LEAST_BEFORE)
     if recent_rows < _LEAST_RECENT:
         return None

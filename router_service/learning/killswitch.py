@@ -15,6 +15,7 @@ from router_service.arms import PLAIN
 from router_service.contract import Observation
 
 MASK_S: Final = 86_400.0
+_PLAIN: Final = PLAIN.name
 _ROLLING: Final = 100
 _LEAST: Final = 20
 _Z: Final = 0.8416  # of which 80 % of a normal distribution lie below
@@ -44,12 +45,12 @@ def killed(rows: Iterable[Observation], now: float) -> dict[tuple[str, str], flo
     """Return until when which arm of which model is masked, of those that are at *now*."""
     gains: defaultdict[tuple[str, str], list[tuple[float, str, float]]] = defaultdict(list)
     for row in rows:
-        if _counts(row):
+        if counts(row):
             assert row.quality is not None
             assert row.plain_quality is not None
             gain = row.quality - row.plain_quality
             gains[row.model, row.arm].append((row.at, row.id, gain))
-    went = {arm: _tripped(known) for arm, known in gains.items()}
+    went = {arm: last_trip(known) for arm, known in gains.items()}
     until = {arm: at + MASK_S for arm, at in went.items() if at is not None}
     return {arm: end for arm, end in until.items() if end > now}
 
@@ -60,13 +61,15 @@ def masks(until: Mapping[tuple[str, str], float], model: str) -> dict[str, str]:
     return {arm: why for of, arm in until if of == model}
 
 
-def _counts(row: Observation) -> bool:
-    if row.counterfactual or row.arm == PLAIN.name:
+def counts(row: Observation) -> bool:
+    """Tell whether *row* says whether its arm helps or harms."""
+    if row.counterfactual or row.arm == _PLAIN:
         return False
     return row.quality is not None and row.plain_quality is not None
 
 
-def _tripped(known: list[tuple[float, str, float]]) -> float | None:
+def last_trip(known: Iterable[tuple[float, str, float]]) -> float | None:
+    """Return when the switch of an arm last went, None if never; *known* are times, ids, gains."""
     ordered = sorted(known)
     at, gains = (np.array([row[column] for row in ordered]) for column in (0, 2))
     return tripped(at, gains)
