@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from gateway.cli import main
 from router_service.contract import Observation
+from tests.fakes.router import RouterProcess
 
 QUESTIONS = """\
 {"prompt": "What is 17 * 23?", "reference": 391}
@@ -93,6 +94,28 @@ def test_a_run_that_was_broken_off_is_gone_on_with(folder: Path) -> None:
 def rows_before(raw: bytes) -> list[Observation]:
     lines = raw[: raw.rindex(b"\n")].splitlines()
     return [Observation.model_validate_json(line) for line in lines]
+
+
+def test_a_router_far_away_is_taught_too(folder: Path) -> None:
+    with RouterProcess(folder / "router") as router:
+        at = f"router: {{type: semknn, embedding: {{kind: hashed}}, url: '{router.url}'}}\n"
+        config = CONFIG.replace("router: {type: semknn, embedding: {kind: hashed}}\n", at)
+        (folder / "c.yaml").write_text(config + "database: {url: none}\n")
+        told = calibrate(folder)
+        exported = router.ask("GET", "/v1/observations").body.splitlines()
+
+    assert f"and to {router.url}." in told
+    assert len(exported) == len(rows(folder / "q.observations.jsonl"))
+
+
+def test_a_router_that_is_gone_loses_nothing(folder: Path) -> None:
+    at = "router: {type: semknn, embedding: {kind: hashed}, url: 'http://127.0.0.1:9'}\n"
+    config = CONFIG.replace("router: {type: semknn, embedding: {kind: hashed}}\n", at)
+    (folder / "c.yaml").write_text(config + "database: {url: none}\n")
+    told = calibrate(folder, code=2)
+
+    assert "run the command once more" in told
+    assert len({row.request_id for row in rows(folder / "q.observations.jsonl")}) == 3
 
 
 def test_without_a_database_it_is_told_what_to_do_with_the_file(folder: Path) -> None:
