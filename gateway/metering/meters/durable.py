@@ -55,13 +55,16 @@ def request_row(fact: RequestFinished, now: int) -> RequestRow:
         now,
         _ms(fact.seconds),
         *_routed(fact),
+        fact.code,
     )
 
 
-def _routed(fact: RequestFinished) -> tuple[str, str, float, bool, float] | tuple[()]:
+def _routed(
+    fact: RequestFinished,
+) -> tuple[str | None, str | None, float | None, bool | None, float | None]:
     routed = fact.routed
     if routed is None:
-        return ()
+        return None, None, None, None, None
     chosen = kept(routed.arm), kept(routed.router)
     return (*chosen, routed.propensity, routed.explored, routed.lambda_)
 

@@ -67,7 +67,8 @@ _FIRST: Final = len(LedgerRow._fields) - len(LedgerRow._field_defaults)
 class RequestRow(NamedTuple):
     """One request, however it ended. ``warnings`` is a list of texts in JSON.
 
-    ``arm`` is what a router chose for it, None where none was asked; see ``Routed``.
+    ``arm`` is what a router chose for it, None where none was asked; see ``Routed``. ``code`` is
+    our name of what went wrong, None where nothing did or nobody wrote it down.
     """
 
     request_id: str
@@ -89,6 +90,7 @@ class RequestRow(NamedTuple):
     propensity: float | None = None
     explored: bool | None = None
     lambda_: float | None = None
+    code: str | None = None
 
 
 def instant(seconds: float) -> int:

@@ -98,9 +98,10 @@ REQUESTS: Final = Table(
     Column("propensity", Float),
     Column("explored", Boolean),
     Column("lambda", Float),
+    Column("code", String),
     Index("requests_ended_at", "ended_at"),
 )
-"""``arm`` and what follows tell of a router's choice; NULL where none was asked."""
+"""``arm`` to ``lambda`` tell of a router's choice; NULL where none was asked."""
 
 LEDGER: Final = Table(
     "ledger",

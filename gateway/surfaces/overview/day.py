@@ -123,7 +123,7 @@ def _error(failed: Failed, recent: RecentRows) -> JsonObject:
         "request_id": row.request_id,
         "at": moment(row.ended_at),
         "outcome": row.outcome,
-        "code": recent.code(row.request_id),
+        "code": row.code or recent.code(row.request_id),
         "status": row.status,
         "dialect": row.dialect,
         "model": row.model,
