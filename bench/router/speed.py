@@ -139,8 +139,8 @@ def measured(width: int, count: int, asked: int) -> Row:
     rows = observations(lie[:count], seed=12)
     engine = Engine(RouterSettings.model_validate({"type": "semknn"}))
     first = count - min(100, count // 2)
-    whole = milliseconds(lambda: engine.learn(rows[:first]), time.perf_counter)
-    grown = milliseconds(lambda: engine.learn(rows[first:]), time.perf_counter)
+    whole = milliseconds(lambda: engine.learn(rows[:first]), time.process_time)
+    grown = milliseconds(lambda: engine.learn(rows[first:]), time.process_time)
     made = queries(lie[count:])
     for each in made[:20]:
         engine.decide(each)
