@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from router_service.contract import Features, RouteQuery
 from router_service.entries import Entries, arm_costs, entries
 from router_service.experience import COUNTED, Experience, counted
-from router_service.levels import ARM_KAPPA, Levels, fitted, total
+from router_service.levels import ARM_KAPPA, Levels, fitted
 from router_service.neighbours import (
     Near,
     Neighbourhood,
@@ -23,12 +23,9 @@ from router_service.neighbours import (
     neighbourhood,
 )
 from router_service.partition import Matrix, Numbers, unit
+from router_service.spreads import seconds, spreads
 from router_service.trend import Trend, trend
 from router_service.trust import Trust, trust
-
-_FLOOR: Final = 0.05
-_UNSEEN: Final = 0.5  # as wide as a coin: what nobody saw yet may be anything
-_UNSEEN_ROWS: Final = 4.0
 
 
 class Terms(NamedTuple):
@@ -208,8 +205,8 @@ def fit(known: Experience, profile: str, terms: Terms) -> Fit:
         costs=costs,
         cost_left=cost_left,
         usual=usual,
-        spreads=_spreads(left, made),
-        seconds=_seconds(known),
+        spreads=spreads(left, made),
+        seconds=seconds(known),
         neighbourhoods=near,
     )
 
@@ -242,7 +239,7 @@ def weakened(whole: Fit, share: float) -> Fit:
         gain_left=left,
         costs=costs,
         cost_left=cost_left,
-        spreads=_spreads(left, made),
+        spreads=spreads(left, made),
     )
 
 
@@ -268,29 +265,6 @@ def _numbers(known: Experience, made: Entries, encoder: str) -> Matrix:
     if missing.any():
         along[missing] = along[~missing].mean(axis=0) if not missing.all() else 0.0
     return np.concatenate([numbers, along], axis=1, dtype=np.float32)
-
-
-def _spreads(left: Numbers, made: Entries) -> Numbers:
-    """Return the standard deviation of what is left of each arm; the last is for any other."""
-    rows = total(made.arm, made.counts, made.plain + 1)
-    squares = total(made.arm, made.counts * left**2, made.plain + 1)
-    together = (squares[:-1].sum() + _UNSEEN_ROWS * _UNSEEN**2) / (rows[:-1].sum() + _UNSEEN_ROWS)
-    own = (squares + _UNSEEN_ROWS * together) / (rows + _UNSEEN_ROWS)
-    spreads: Numbers = np.maximum(np.sqrt(np.append(own, together)), _FLOOR)
-    return spreads
-
-
-def _seconds(known: Experience) -> Numbers:
-    """Return how much longer each arm takes than the plain call, shrunk as gains are."""
-    columns = known.columns
-    there = np.flatnonzero(~np.isnan(columns.latency))
-    size = len(known.arms)
-    rows = np.bincount(columns.arm[there], minlength=size)
-    sums = np.bincount(columns.arm[there], columns.latency[there] / 1000, size)
-    plain = known.arms.get("none", -1)
-    if plain < 0 or not rows[plain]:
-        return np.zeros(size)
-    return np.where(rows > 0, (sums - rows * sums[plain] / rows[plain]) / (rows + ARM_KAPPA), 0.0)
 
 
 def _neighbourhoods(known: Experience, made: Entries) -> dict[str, Neighbourhood]:

@@ -58,30 +58,30 @@ def trend(
         rows = np.flatnonzero((weights > 0) & (arms == arm))
         if len(rows) < _FEWEST:
             continue
-        lie = (numbers[rows] - middle) / scale
+        lie = (numbers[rows] - middle.astype(np.float32)) / scale.astype(np.float32)
         told = ridge_told(lie, left[rows], weights[rows])
         if told is not None:
             found[int(arm)], foretold[rows] = told[0] / scale, told[1]
     return Trend(middle, found), foretold
 
 
-def ridge_told(lie: Numbers, values: Numbers, weights: Numbers) -> tuple[Numbers, Numbers] | None:
+def ridge_told(lie: Matrix, values: Numbers, weights: Numbers) -> tuple[Numbers, Numbers] | None:
     """Return the weights of the ridge that foretells each of *values* best from the others.
 
     The second is what it foretells. None: nothing is plainly foretold better than by nothing.
     Source: Golub, Heath and Wahba 1979 (the cross-validation of ridge, in closed form).
     """
     root = np.sqrt(weights)
-    lie, values = root[:, None] * lie, root * values
-    sizes, directions = np.linalg.eigh(lie.T @ lie)
+    lie, values = root.astype(np.float32)[:, None] * lie, root * values
+    sizes, directions = np.linalg.eigh((lie.T @ lie).astype(np.float64))
     sizes = np.maximum(sizes, 0.0)
-    along = lie @ directions
-    towards = along.T @ values
+    along = lie @ directions.astype(np.float32)
+    towards, squares = (along.T @ values.astype(np.float32)).astype(np.float64), along**2
     least, best = float((values**2).sum()) * (1 - _WORTH / len(values)), None
     for alpha in _ALPHAS:
         held = 1 / (sizes + alpha)
-        leverage = np.minimum((along**2) @ held, 1 - 1e-6)
-        missed = (values - along @ (held * towards)) / (1 - leverage)
+        leverage = np.minimum(squares @ held.astype(np.float32), 1 - 1e-6)
+        missed = (values - along @ (held * towards).astype(np.float32)) / (1 - leverage)
         if float((missed**2).sum()) < least:
             least = float((missed**2).sum())
             best = directions @ (held * towards), (values - missed) / root

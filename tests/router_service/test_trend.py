@@ -90,7 +90,7 @@ def test_a_long_vector_is_placed_by_its_short_form(width: int) -> None:
 
 
 def test_a_ridge_that_foretells_nothing_is_none() -> None:
-    lie = np.zeros((50, 3))
+    lie = np.zeros((50, 3), np.float32)
 
     assert ridge_told(lie, np.ones(50), np.ones(50)) is None
 
@@ -99,7 +99,9 @@ def test_a_trend_that_chance_would_show_is_none() -> None:
     random = np.random.default_rng(4)
 
     found = [
-        ridge_told(random.standard_normal((60, 20)), random.standard_normal(60), np.ones(60))
+        ridge_told(
+            random.standard_normal((60, 20), np.float32), random.standard_normal(60), np.ones(60)
+        )
         for _ in range(20)
     ]
 
