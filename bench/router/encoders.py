@@ -19,7 +19,8 @@ from router_service.embedding.remembering import Remembering
 from router_service.embedding.settings import EmbeddingSettings
 
 _LOCAL: Final[tuple[Literal["mixed", "static", "hashed"], ...]] = ("mixed", "static", "hashed")
-_PROMPTS: Final = 1500
+_PROMPTS: Final = 1000
+_REPEATS: Final = 1
 _SENTENCE: Final = "The quick brown fox jumps over the lazy dog near the old river bank. "
 _WORDS: Final = (8, 30, 120, 1000)
 _TIMES: Final = 30
@@ -70,7 +71,7 @@ def _quality(encoder: Remembering, routed: RoutedSet) -> str:
     pair = is_pair(routed)
     plain = 0 if pair else routed.models.index(ASKED_TOOL)
     task = Task(routed, vectors_of(routed, encoder), plain)
-    found = measured(task, Terms(repeats=3), {"semknn": RIVALS["semknn"]})
+    found = measured(task, Terms(repeats=_REPEATS), {"semknn": RIVALS["semknn"]})
     if not pair:
         return f"{found.curve('semknn').quality_at(TOOL_COST):.3f}"
     apgr = interval(found.recovered("semknn").apgr)

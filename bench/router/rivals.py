@@ -13,6 +13,7 @@ from bench.router.sets import Numbers, Places, RoutedSet
 from router_service.arms import PLAIN, Arm
 from router_service.contract import Observation, Offer, RouteQuery, Vector
 from router_service.engine import Engine
+from router_service.learning.training import NotWorthIt, train
 from router_service.settings import RouterSettings
 from techniques.parts.features import CONTENT
 
@@ -90,6 +91,25 @@ def learnt(router: str) -> Rival:
         return predicted(engine, task, known, asked)
 
     return predict
+
+
+def acm_linear(task: Task, known: Places, asked: Places) -> Predicted:
+    """Train weights at the lambda at which models are worth most alike; refused, one arm for all.
+
+    It is trained for each fold as ``router_service.learning.training`` does it, that keeps no
+    weights which are not plainly better than the best single arm.
+    """
+    costs = task.relative[known].mean(axis=0) - 1
+    gains = task.gains[known].mean(axis=0)
+    dearer = costs > _LEAST
+    even = float(np.median(gains[dearer] / costs[dearer])) if dearer.any() else 0.0
+    try:
+        trained = train(observations(task, known), lambda_=max(even, 0.0))
+    except NotWorthIt:
+        return fixed(task, known, asked)
+    section = task.settings.acm_linear.model_copy(update={"weights": trained.artifact})
+    settings = task.settings.model_copy(update={"type": "acm_linear", "acm_linear": section})
+    return predicted(Engine(settings), task, known, asked)
 
 
 def predicted(engine: Engine, task: Task, known: Places, asked: Places) -> Predicted:
@@ -182,6 +202,7 @@ def oracle(task: Task, known: Places, asked: Places) -> Predicted:
 
 RIVALS: Final[Mapping[str, Rival]] = {
     "semknn": learnt("semknn"),
+    "acm_linear": acm_linear,
     "length only": length_only,
     "counted": counted,
     "category prior": category_prior,

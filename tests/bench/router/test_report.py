@@ -74,10 +74,20 @@ def test_a_whole_run_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
         for at in range(40)
     ]
     kept(tmp_path / "routellm_gsm8k.jsonl.gz", *rows)
-    words = ["--data", str(tmp_path), "--set", "gsm8k", "--repeats", "1"]
-    assert main(words) == 0
+    words = [
+        "--set",
+        "gsm8k",
+        "--repeats",
+        "1",
+        "--drawings",
+        "1",
+        "--limit",
+        "20",
+        "--encoder",
+        "static",
+    ]
+    assert main(["--data", str(tmp_path), *words]) == 0
     text = capsys.readouterr().out
     assert text.startswith("A run of ")
     assert "### What fell short" in text
-    assert main([*words, "--limit", "20"]) == 0
-    assert "20 prompts" in capsys.readouterr().out
+    assert "20 prompts" in text
