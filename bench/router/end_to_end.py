@@ -52,9 +52,9 @@ class Size:
     """How many requests to learn from, how many prompts to be judged by, answers of each arm."""
 
     learnt: int = 600
-    judged: int = 200
-    answers: int = 6
-    refresh: int = 20
+    judged: int = 150
+    answers: int = 5
+    refresh: int = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def config_of(folder: Path, seed: int, share: float) -> Config:
             "router": {
                 "type": "semknn",
                 "lambda": _LAMBDA,
-                "timeout_ms": 1000,
+                "timeout_ms": 10_000,
                 "learning": {
                     "enabled": True,
                     "exploration": {"share": share, "rate": 0.5, "max_usd": 0.05},
@@ -245,7 +245,7 @@ def compared(name: str, own: Numbers, other: Numbers, seed: int) -> Compared:
     return Compared(name, float(other.mean()), float(differences.mean()), float(low), float(high))
 
 
-async def proof(size: Size, seed: int = 1, share: float = 0.3) -> Proof:
+async def proof(size: Size, seed: int = 1, share: float = 0.5) -> Proof:
     """Learn, choose, and compare."""
     with tempfile.TemporaryDirectory() as folder:
         async with running(config_of(Path(folder), seed, share), Secrets(None, None)) as parts:
@@ -313,7 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.router.end_to_end")
     parser.add_argument("--quick", action="store_true", help="one minute, rougher")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--share", type=float, default=0.3, help="of the spend, to try arms out")
+    parser.add_argument("--share", type=float, default=0.5, help="of the spend, to try arms out")
     given = parser.parse_args(arguments)
     size = Size(600, 60, 2) if given.quick else Size()
     found = anyio.run(proof, size, given.seed, given.share)

@@ -65,12 +65,12 @@ def _message(piece: JsonObject) -> JsonObject:
 
 
 def prompts(number: int, seed: int) -> Iterator[Prompt]:
-    """Yield *number* prompts, the kinds in an order drawn anew each four."""
-    dice, order = Random(seed), list(KINDS)
+    """Yield *number* prompts; of five two are easy, and their order is drawn anew each five."""
+    dice, order = Random(seed), ["easy", *KINDS]
     for place in range(number):
-        if place % len(KINDS) == 0:
+        if place % len(order) == 0:
             dice.shuffle(order)
-        yield _MAKE[order[place % len(KINDS)]](dice)
+        yield _MAKE[order[place % len(order)]](dice)
 
 
 def _asked(text: str, **more: Json) -> JsonObject:

@@ -21,9 +21,13 @@ def fitted(plan: Plan, asked: Asked, request: Request) -> Plan:
     Raises:
         RequestRejected: ... and the caller is strict about it.
     """
-    lost, made = lost_by(plan, request, asked.wishes.n_policy)
+    if plan.card is None:
+        return plan
+    choices = choices_of(request, plan.card.traits.modality, asked.wishes.n_policy)
+    one = _one(request, choices)
+    lost = masked(plan.card.traits.modality, one, plan.model.target.capabilities)
     if lost is None:
-        return made
+        return replace(plan, request=one, choices=choices)
     if plan.strict:
         at = "model" if plan.why == BY_SLUG else asked.wishes.at("technique")
         message = f"{plan.technique} cannot keep what this request has: {lost}."
@@ -32,8 +36,8 @@ def fitted(plan: Plan, asked: Asked, request: Request) -> Plan:
     return replace(plan, card=None, options=None, warnings=(*plan.warnings, warning))
 
 
-def lost_by(plan: Plan, request: Request, policy: str | None) -> tuple[str | None, Plan]:
-    """Return what the technique of *plan* cannot keep of *request*, None if all, and its plan.
+def lost_by(plan: Plan, request: Request, policy: str | None) -> str | None:
+    """Return what the technique of *plan* cannot keep of *request*, None if it keeps all.
 
     *policy* says how a wish for several answers is served.
 
@@ -41,10 +45,14 @@ def lost_by(plan: Plan, request: Request, policy: str | None) -> tuple[str | Non
         RequestRejected: These are more answers than can be given.
     """
     if plan.card is None:
-        return None, plan
+        return None
     modality = plan.card.traits.modality
-    choices = choices_of(request, modality, policy)
-    if choices > 1:
-        request = replace(request, sampling=replace(request.sampling, n=1))
-    lost = masked(modality, request, plan.model.target.capabilities)
-    return lost, replace(plan, request=request, choices=choices)
+    one = _one(request, choices_of(request, modality, policy))
+    return masked(modality, one, plan.model.target.capabilities)
+
+
+def _one(request: Request, choices: int) -> Request:
+    """Return *request* for one answer, where a technique is to give several by itself."""
+    if choices <= 1:
+        return request
+    return replace(request, sampling=replace(request.sampling, n=1))

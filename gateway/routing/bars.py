@@ -70,7 +70,7 @@ def barred(plan: Plan, request: Request, features: Features, policy: str | None)
     if plan.card is None:
         return ""
     try:
-        lost, _ = lost_by(plan, request, policy)
+        lost = lost_by(plan, request, policy)
     except RequestRejected:
         lost = "n > 1"
     return lost or _unsuited(plan.card.name, request, features)
