@@ -38,7 +38,6 @@ from techniques.core.groups import task_group
 if TYPE_CHECKING:
     from router_service.client import RouterClient
 
-_REFRESH_S: Final = 5.0
 _POOL: Final = 2
 
 _log = structlog.get_logger()
@@ -101,7 +100,7 @@ async def choosing(
             kept = table = await _table(config, stack)
             if table is not None:
                 learner = Learner(table, engine, counts)
-                group.start_soon(learner.run, _REFRESH_S, stated.learning.ttl_days)
+                group.start_soon(learner.run, stated.refresh_s, stated.learning.ttl_days)
         kept = kept if stated.learning.enabled else None
         observer = _observer(kept, counts, explorer)
         group.start_soon(observer.serve)

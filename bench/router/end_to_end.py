@@ -130,6 +130,7 @@ def config_of(folder: Path, seed: int, share: float) -> Config:
                 "type": "semknn",
                 "lambda": _LAMBDA,
                 "timeout_ms": 10_000,
+                "refresh_s": 3_600,  # it is told when to look, so that a seed decides everything
                 "learning": {
                     "enabled": True,
                     "exploration": {"share": share, "rate": 0.5, "max_usd": 0.05},
@@ -185,6 +186,7 @@ async def _learn(parts: Parts, size: Size, seed: int) -> None:
             said = await client.post("/v1/feedback", json=told)
             said.raise_for_status()
             if number % size.refresh == 0:
+                await choosing.observer.flush()
                 await choosing.learner.refresh()
 
 
@@ -248,7 +250,10 @@ def compared(name: str, own: Numbers, other: Numbers, seed: int) -> Compared:
 async def proof(size: Size, seed: int = 1, share: float = 0.5) -> Proof:
     """Learn, choose, and compare."""
     with tempfile.TemporaryDirectory() as folder:
-        async with running(config_of(Path(folder), seed, share), Secrets(None, None)) as parts:
+        config = config_of(Path(folder), seed, share)
+        async with running(config, Secrets(None, None)) as found:
+            pipeline = replace(found.front.pipeline, random=Random(seed))
+            parts = replace(found, front=replace(found.front, pipeline=pipeline))
             choosing = parts.house.lasting.choosing
             assert choosing is not None
             assert choosing.explorer is not None

@@ -24,13 +24,15 @@ class RouterConfig(RouterSettings):
 
     ``url`` is that of a router service, else the router is in this process; ``token`` is what it
     wants as a bearer token. Who has not chosen after ``timeout_ms`` is not waited for. ``arms`` are
-    what there is to choose from, None: what suits the models that there are.
+    what there is to choose from, None: what suits the models that there are. A router in this
+    process looks every ``refresh_s`` seconds for something new to learn.
     """
 
     url: str | None = Field(None, pattern=r"^https?://\S+$")
     token: SecretStr | None = None
     timeout_ms: float = Field(20.0, gt=0, le=10_000)
     arms: tuple[ArmName, ...] | None = Field(None, min_length=1, max_length=64)
+    refresh_s: float = Field(5.0, ge=0.1, le=3_600)
 
     @property
     def stated_arms(self) -> tuple[Arm, ...]:

@@ -18,7 +18,6 @@ async def test_a_gateway_learns_of_its_own_traffic_and_keeps_to_its_budget() -> 
     above = {rival.name: rival.above for rival in found.rivals}
     assert above["at random"] > 30
     assert 0 < found.explored_usd <= found.budget_usd
-    assert found.chosen["easy"].most_common(1)[0][0] == "none", "there is nothing to gain"
 
 
 def test_the_workload_has_all_kinds_and_is_the_same_for_a_seed() -> None:
