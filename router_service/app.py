@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 
 from router_service.contract import Feedback, NoExactProfile, Observation, RouteQuery
 from router_service.engine import Engine
+from router_service.fitting.fitter import LONGEST_NAME, Busy, FitForm, Fitter
 from router_service.groundwork.database import DatabaseLost, opened
 from router_service.learning.explorer import Explorer
 from router_service.learning.settings import LearningSettings
@@ -35,9 +36,11 @@ from router_service.process.replies import (
     read_as,
 )
 from router_service.process.transfer import Export, Import
+from router_service.store.fits import FitTable
 from router_service.store.learner import Learner
 from router_service.store.observations import ObservationTable
 from router_service.store.pages import Profile
+from router_service.store.served import Served
 from router_service.store.steps import STEPS
 from techniques.core.groups import task_group
 
@@ -58,6 +61,7 @@ class Parts:
     table: ObservationTable
     learner: Learner
     counts: Counts
+    fitter: Fitter
     explorer: Explorer | None = None
 
 
@@ -73,11 +77,13 @@ async def running(settings: ProcessSettings, counts: Counts) -> AsyncGenerator[P
     _warm(engine)
     async with opened(settings.database.url, STEPS, pool=settings.database.pool) as database:
         table = ObservationTable(database, settings.router.store.keys)
-        learner = Learner(table, engine, counts)
+        served = Served(FitTable(database, settings.router.type), engine, settings.router)
+        learner = Learner(table, engine, counts, served)
+        fitter = Fitter(settings.router, table, served, learner)
         every_s, ttl_days = settings.database.refresh_s, settings.router.learning.ttl_days
         async with task_group() as group:
             group.start_soon(learner.run, every_s, ttl_days)
-            yield Parts(settings, engine, table, learner, counts, explorer)
+            yield Parts(settings, engine, table, learner, counts, fitter, explorer)
             group.cancel_scope.cancel()
 
 
@@ -165,10 +171,28 @@ class Endpoints:
         found = await self._parts.table.profiles()
         return json_reply({"profiles": list(map(_profile, found))})
 
-    async def fit(self) -> Response:
-        """``POST /v1/fit``: learn what is new now."""
-        new = await self._parts.learner.refresh()
-        return json_reply({"new": new, "rows": self._parts.learner.rows})
+    async def fit(self, request: Request) -> Response:
+        """``POST /v1/fit``: find out anew what to decide by, and serve it if it is no worse."""
+        raw = await body_of(request, self._most)
+        asked = read_as(FitForm, raw) if raw.strip() else FitForm()
+        try:
+            return json_reply(await self._parts.fitter.fit(asked))
+        except Busy as error:
+            return error_reply(409, "fit_running", str(error))
+
+    async def fitted(self) -> Response:
+        """``GET /v1/fit``: what was found by fits is served."""
+        return json_reply(await self._parts.fitter.told())
+
+    async def unfit(self, request: Request) -> Response:
+        """``DELETE /v1/fit?by=``: serve what was served before."""
+        by = request.query_params.get("by", "")
+        if len(by) > LONGEST_NAME or "\0" in by:
+            return error_reply(400, "invalid_field", "Say who: ?by=NAME", "by")
+        told = await self._parts.fitter.withdraw(by)
+        if told is None:
+            return error_reply(404, "nothing_to_withdraw", "No fit is served.")
+        return json_reply(told)
 
     async def healthz(self) -> Response:
         """``GET /healthz``: the process lives."""
@@ -236,6 +260,8 @@ def _serve(app: FastAPI, at: Endpoints) -> None:
         ("DELETE", "/v1/observations", at.forget),
         ("GET", "/v1/profiles", at.profiles),
         ("POST", "/v1/fit", at.fit),
+        ("GET", "/v1/fit", at.fitted),
+        ("DELETE", "/v1/fit", at.unfit),
         ("POST", "/route", at.agentcodec),
         ("GET", "/meta", at.meta),
         ("GET", "/healthz", at.healthz),

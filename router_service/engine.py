@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from router_service import picking, routers
 from router_service.contract import Observation, RouteDecision, RouteQuery
+from router_service.routers.settings import RoutersSettings
 from router_service.scores import Scorer, Scores
 from router_service.settings import RouterSettings
 
@@ -124,6 +125,11 @@ class Engine:
         if self._watch is not None:
             self._watch.learn(rows, afresh=afresh)
         self._scorer = self._scorer.learnt(rows, afresh=afresh)
+
+    def tune(self, settings: RoutersSettings) -> None:
+        """Decide by *settings* from now on, and by what is known; a thread's work as ``learn``."""
+        if isinstance(self._scorer, routers.Tunable):
+            self._scorer = self._scorer.tuned(settings)
 
     def serve(self, scorer: Scorer) -> None:
         """Decide by *scorer* from now on: one that was learnt elsewhere, and found good."""

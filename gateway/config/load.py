@@ -33,7 +33,7 @@ _SECRET = re.compile(
 _ADDRESSES = frozenset({"store.redis", "database.url"})
 _WITH_PASSWORD = re.compile(r"//[^/@]*:[^/@$]+@")
 _FILES = re.compile(  # named from the folder of the configuration
-    r"reliability\.calibration|router\.embedding\.folder"
+    r"reliability\.calibration|router\.(embedding\.folder|acm_linear\.file)"
     r"|pricing\.(prices|tables\.\d+|catalogue\.(file|cache))"
 )
 _HEADER = re.compile(r"(?:providers\..+|tracing)\.headers\.([^.]+)")

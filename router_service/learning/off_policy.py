@@ -49,11 +49,16 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two policies on the same rows: each doubly robust, and their difference by both ways."""
+    """Two policies on the same rows, and their difference, doubly robust.
+
+    ``…_snips``: by self-normalised weights.
+    """
 
     current: Value
     candidate: Value
     gain: Value
+    current_snips: Value
+    candidate_snips: Value
     gain_snips: Value
 
 
@@ -69,9 +74,18 @@ def compared(
     robust = [_robust(part, resampled) for part in parts]
     normalised = [_normalised(part, resampled) for part in parts]
     gain = _interval(robust[1] - robust[0], parts[1].rows)
-    snips = _interval(normalised[1] - normalised[0], parts[1].rows)
+    gain_snips = _interval(normalised[1] - normalised[0], parts[1].rows)
     values = [_interval(way, part.rows) for way, part in zip(robust, parts, strict=True)]
-    return Comparison(values[0], values[1], gain, snips)
+    snips = [_interval(way, part.rows) for way, part in zip(normalised, parts, strict=True)]
+    return Comparison(values[0], values[1], gain, snips[0], snips[1], gain_snips)
+
+
+def means(logged: Logged) -> np.ndarray:
+    """Return what it is worth to do the same each time, for each arm, doubly robust."""
+    arms = logged.expected.shape[1]
+    each = np.eye(arms)
+    found = [_parts(logged, np.tile(one, (len(logged.chosen), 1))) for one in each]
+    return np.array([float((one.expected + one.weight * one.surprise).mean()) for one in found])
 
 
 def promoted(found: Comparison, least_rows: float = 30.0) -> bool:

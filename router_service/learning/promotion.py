@@ -12,7 +12,14 @@ import numpy as np
 from router_service import picking
 from router_service.arms import PLAIN
 from router_service.contract import NoExactProfile, Observation, Offer, RouteQuery
-from router_service.learning.off_policy import Comparison, Logged, certain, compared, promoted
+from router_service.learning.off_policy import (
+    Comparison,
+    Logged,
+    certain,
+    compared,
+    means,
+    promoted,
+)
 from router_service.scores import Score, Scorer
 
 _FOLDS: Final = 5
@@ -26,12 +33,18 @@ Fit: TypeAlias = Callable[[Sequence[Observation]], Scorer]
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """Whether the candidate may be served, ``why``, and what the two would have been worth."""
+    """Whether the candidate may be served, ``why``, and what the two would have been worth.
+
+    ``fixed`` is the arm that is best if it is always taken, and what that is worth. ``slope`` is 1
+    where the utilities of arms come as the candidate has foretold.
+    """
 
     promoted: bool
     why: str
     rows: int
     comparison: Comparison | None = None
+    fixed: tuple[str, float] | None = None
+    slope: float | None = None
 
 
 def fit_and_check(
@@ -67,7 +80,12 @@ def fit_and_check(
     )
     taken = promoted(found)
     return Promotion(
-        promoted=taken, why=_why(found, taken=taken), rows=len(tried), comparison=found
+        promoted=taken,
+        why=_why(found, taken=taken),
+        rows=len(tried),
+        comparison=found,
+        fixed=_fixed(logged, tuple(arms)),
+        slope=_slope(logged, policies.foretold),
     )
 
 
@@ -77,6 +95,7 @@ class _Policies:
     def __init__(self, rows: int, arms: int) -> None:
         self.chosen = [[0] * rows, [0] * rows]
         self.expected = np.zeros((rows, arms))
+        self.foretold = np.zeros((rows, arms))  # by the candidate alone
 
     def decide(self, place: int, scorers: tuple[Scorer, Scorer], query: RouteQuery) -> None:
         """Write down what both do at *place*."""
@@ -90,6 +109,8 @@ class _Policies:
                 self.chosen[which][place] = names.index(picking.best(scores))
             for arm, score in scores.arms.items():
                 self.expected[place, names.index(arm)] += _expected(score) / len(scorers)
+                if which:
+                    self.foretold[place, names.index(arm)] = _expected(score)
 
 
 def _tells(row: Observation) -> bool:
@@ -143,12 +164,31 @@ def _cluster(row: Observation) -> str:
     return blake2b(f"{row.vector.encoder} {place}".encode(), digest_size=8).hexdigest()
 
 
+def half(row: Observation) -> bool:
+    """Tell to which half of all prompts *row* belongs; the folds are others."""
+    return blake2b(_cluster(row).encode(), digest_size=2).digest()[1] % 2 == 0
+
+
 def _fold(row: Observation) -> int:
     return blake2b(_cluster(row).encode(), digest_size=2).digest()[0] % _FOLDS
 
 
 def _expected(score: Score) -> float:
     return score.utility if score.expected is None else score.expected
+
+
+def _fixed(logged: Logged, arms: Sequence[str]) -> tuple[str, float]:
+    worth = means(logged)
+    best = int(worth.argmax())
+    return arms[best], float(worth[best])
+
+
+def _slope(logged: Logged, foretold: np.ndarray) -> float | None:
+    """Return how much of what was foretold of the arms that were tried came of them."""
+    said = foretold[np.arange(len(logged.chosen)), logged.chosen]
+    there = (logged.chosen > 0) & (said != 0)
+    square = float((said[there] ** 2).sum())
+    return float((said[there] * logged.utility[there]).sum()) / square if square else None
 
 
 def _why(found: Comparison, *, taken: bool) -> str:

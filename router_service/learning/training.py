@@ -62,6 +62,34 @@ def train(
         NotWorthIt: There is too little to learn from, or they do not beat the best fixed arm by
             one standard error.
     """
+    trained = weighed(rows, target=target, lambda_=lambda_, created=created)
+    if (why := doubt(trained)) is not None:
+        raise NotWorthIt(why)
+    return trained
+
+
+def doubt(trained: Trained) -> str | None:
+    """Return why *trained* is not worth keeping, None if it is."""
+    if trained.margin > trained.error:
+        return None
+    return (
+        f"{trained.utility:+.2f} points a request is no more than one standard error "
+        f"({trained.error:.2f}) above {trained.fixed} alone ({trained.fixed_utility:+.2f})"
+    )
+
+
+def weighed(
+    rows: Iterable[Observation],
+    *,
+    target: Target = "ridge",
+    lambda_: float = 1.0,
+    created: str = "",
+) -> Trained:
+    """Return the weights that *rows* teach, be they worth keeping or not.
+
+    Raises:
+        NotWorthIt: There is too little to learn from.
+    """
     known = lessons(rows)
     if target == "logit":
         known = known.taken(np.flatnonzero(~np.isnan(known.gain).any(axis=1)))
@@ -70,13 +98,7 @@ def train(
     lesson = _Lesson(known, lambda_)
     outcomes = {alpha: lesson.outcome(target, alpha) for alpha in ALPHAS}
     alpha = max(ALPHAS, key=lambda each: (float(outcomes[each].value.mean()), each))
-    trained = lesson.judged(outcomes[alpha], _artifact(lesson, target, alpha, created))
-    if trained.margin <= trained.error:
-        raise NotWorthIt(
-            f"{trained.utility:+.2f} points a request is no more than one standard error "
-            f"({trained.error:.2f}) above {trained.fixed} alone ({trained.fixed_utility:+.2f})"
-        )
-    return trained
+    return lesson.judged(outcomes[alpha], _artifact(lesson, target, alpha, created))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pydantic_settings.exceptions import SettingsError
 from router_service.groundwork.addresses import driven
 from router_service.groundwork.nearby import is_loopback
 from router_service.groundwork.strict import read_yaml
+from router_service.learning.artifacts import with_weights
 from router_service.section import Section
 from router_service.settings import RouterSettings
 
@@ -25,6 +26,8 @@ _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET: Final = re.compile(
     r"server\.(metrics_)?token|router\.store\.encryption.*|router\.embedding\.api_key"
 )
+_WEIGHTS: Final = "router.acm_linear.file"
+"""Named from the folder of the configuration."""
 _WITH_PASSWORD: Final = re.compile(r"//[^/@]*:[^/@$]+@")
 
 
@@ -151,11 +154,20 @@ def load(path: Path | None) -> ProcessSettings:
         raise Unusable("\n".join(problems))
     _add_token(tree)
     try:
-        return _Settings(**tree)
+        return _weighed(_Settings(**tree))
     except SettingsError as error:
         raise Unusable(f"the environment: {error}") from error
     except ValidationError as error:
         raise Unusable("\n".join(_lines(error))) from error
+
+
+def _weighed(settings: ProcessSettings) -> ProcessSettings:
+    """Return *settings* with the weights of the file that they name."""
+    try:
+        router = with_weights(settings.router)
+    except (OSError, ValueError) as error:
+        raise Unusable(f"{_WEIGHTS}: {error}") from error
+    return settings.model_copy(update={"router": router})
 
 
 def _add_token(tree: dict[str, Any]) -> None:
@@ -189,7 +201,8 @@ def _filled(value: Any, at: str, folder: Path, problems: list[str]) -> Any:
     hidden = at == "database.url" and _WITH_PASSWORD.search(value) is not None
     if hidden or _SECRET.fullmatch(at):
         return _secret(value, at, folder, problems)
-    return _substituted(value, at, problems)
+    filled = _substituted(value, at, problems)
+    return str(folder / filled) if at == _WEIGHTS else filled
 
 
 def _secret(value: str, at: str, folder: Path, problems: list[str]) -> str:

@@ -54,6 +54,10 @@ class AcmLinear:
         del rows, afresh
         return self
 
+    def tuned(self, settings: RoutersSettings) -> AcmLinear:
+        """Return what decides by the weights in *settings*."""
+        return AcmLinear(settings.acm_linear.weights)
+
     def _scored(
         self,
         artifact: Artifact,

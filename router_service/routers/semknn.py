@@ -71,6 +71,10 @@ class Semknn:
         known = (nothing() if afresh else self.known).grown(rows, self.settings.rows)
         return fitted(self.settings, known)
 
+    def tuned(self, settings: RoutersSettings) -> Semknn:
+        """Return what looks at the same by *settings*."""
+        return fitted(settings.semknn, self.known)
+
 
 def fitted(settings: SemknnSettings, known: Experience) -> Semknn:
     """Return the router that knows *known*."""

@@ -14,6 +14,7 @@ from router_service.contract import Observation
 from router_service.groundwork.database import DatabaseLost
 from router_service.store.observations import ObservationTable
 from router_service.store.pages import Cursor
+from router_service.store.served import Served
 
 _AT_ONCE: Final = 5_000
 """Rows that are learnt together: their vectors take some ten kilobytes each until then."""
@@ -46,7 +47,7 @@ class Tells(Protocol):
 
 
 class Learner:
-    """Brings what *table* has to *engine*, one after the other.
+    """Brings what *table* has to *engine*, one after the other, and what is *served* of fits.
 
     Attributes:
         loaded: All that there was has been learnt once.
@@ -54,8 +55,15 @@ class Learner:
         rows: How many rows were learnt, since the last time that all were learnt anew.
     """
 
-    def __init__(self, table: ObservationTable, engine: Learns, counts: Tells) -> None:
+    def __init__(
+        self,
+        table: ObservationTable,
+        engine: Learns,
+        counts: Tells,
+        served: Served | None = None,
+    ) -> None:
         self._table = table
+        self._served = served
         self._engine = engine
         self._counts = counts
         self._cursor: Cursor | None = None
@@ -80,6 +88,8 @@ class Learner:
                     number += learnt
                     if not more:
                         break
+                if self._served is not None:
+                    await self._served.follow()
             except DatabaseLost:
                 self._counts.refreshed(done=False)
                 self.lost = True

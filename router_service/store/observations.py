@@ -148,6 +148,24 @@ class ObservationTable:
                 return
             page = await self.since(Cursor(page.cursor.epoch, page.cursor.revision))
 
+    async def recent(self, most: int) -> list[Observation]:
+        """Return those that were written last, *most* of them, the last one last.
+
+        Raises:
+            DatabaseLost: It does not answer.
+        """
+        async with self._database.reading() as connection:
+            epoch: int = (await connection.execute(select(CHANGES.c.epoch))).scalar_one()
+            before = (await connection.execute(statements.before_last(most))).scalar() or 0
+        found: dict[str, Observation] = {}
+        page = await self.since(Cursor(epoch, before))
+        while True:
+            found = {} if page.anew else found
+            found |= {row.id: row for row in page.rows}
+            if not page.more:
+                return list(found.values())[-most:]
+            page = await self.since(page.cursor)
+
     async def count(self) -> int:
         """Return how many rows there are.
 

@@ -59,6 +59,11 @@ def newer(revision: int, limit: int) -> Select[Any]:
     return after.order_by(_ROWS.revision).limit(limit)
 
 
+def before_last(number: int) -> Select[Any]:
+    """Ask for the revision before those of the last *number* rows."""
+    return select(_ROWS.revision).order_by(_ROWS.revision.desc()).offset(number).limit(1)
+
+
 def by_profile() -> Select[Any]:
     """Ask for how many rows there are of each model, pool, encoder and arm."""
     of = (_ROWS.model, _ROWS.pool, _ROWS.encoder, _ROWS.arm)

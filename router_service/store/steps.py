@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from router_service.groundwork.steps import Steps
 from router_service.store.tables import CHANGES, METADATA
 
-HEAD: Final = "v0001"
+HEAD: Final = "v0002"
 """The last step; a test holds it against the modules in ``migrations/versions``."""
 
 

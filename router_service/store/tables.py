@@ -76,3 +76,21 @@ OBSERVATIONS: Final = Table(
 ``sealed`` names the key that they are encrypted with, "" if they are not. ``features`` and ``pool``
 are JSON.
 """
+
+FITS: Final = Table(
+    "router_fits",
+    METADATA,
+    Column("revision", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("router", String, nullable=False),
+    Column("by", String, nullable=False),
+    Column("report", String, nullable=False),
+    Column("found", String, nullable=False),
+    Column("checksum", String, nullable=False),
+    Column("withdrawn_at", BigInteger),
+    Column("withdrawn_by", String, nullable=False),
+)
+"""What was found by fits and is, or was, served: the last of a router that is not withdrawn.
+
+``found`` is JSON, and ``checksum`` its SHA-256 in hex; so is ``report``, what was told of it.
+"""

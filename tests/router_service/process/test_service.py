@@ -221,7 +221,7 @@ def test_without_a_token_no_page_from_elsewhere_is_served(
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status"), [("GET", "/x", 404), ("GET", "/v1/fit", 405)]
+    ("method", "path", "status"), [("GET", "/x", 404), ("GET", "/v1/route", 405)]
 )
 def test_an_unknown_path_is_told_in_json(
     router: RouterProcess, method: str, path: str, status: int

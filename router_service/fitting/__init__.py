@@ -1,0 +1,1 @@
+"""Finds out anew what a router decides by, tries it on what was observed, and serves it."""
