@@ -15,7 +15,9 @@ from gateway.planning.options import complaint, configured_of
 from gateway.policy.targets import target_of
 from gateway.pricelist import price_remarks
 from gateway.upstream.addresses import is_private
+from router_service.arms import arm_of
 from router_service.groundwork.nearby import is_loopback
+from router_service.learning.artifacts import with_weights
 from techniques import catalog
 from techniques.core.json import Json
 from techniques.core.registry import Card, Cards, load
@@ -35,6 +37,7 @@ def faults(config: Config, secrets: Secrets, *, stored_keys: bool = False) -> li
         _persons(config, secrets),
         _techniques(config),
         _calibration(config),
+        _weights(config),
         _folders(config),
         _prices(config),
         _empty(config),
@@ -200,12 +203,21 @@ def _techniques(config: Config) -> Iterator[str]:
         for key in config.keys
         for name in key.techniques or ()
     ]
+    named += [("router.arms", arm_of(name).technique) for name in config.router.arms or ()]
+    named += [("router.acm_table.rows", row.technique) for row in config.router.acm_table.rows]
     for path, name in named:
         if name not in (*_WORDS, *cards):
             yield f"{path}: there is no technique {name!r}"
     used = ({stated.default} | stated.techniques.keys()) & cards.keys()
     for name in sorted({cards[name].name for name in used}):
-        yield from _options(cards[name], stated.techniques, cards)
+        card = cards[name]
+        at = f"reliability.techniques.{card.name}"
+        yield from _options(card, configured_of(card, stated.techniques), cards, at)
+    for row in config.router.acm_table.rows:
+        if row.technique in cards:
+            card = cards[row.technique]
+            given = configured_of(card, stated.techniques) | dict(row.params)
+            yield from _options(card, given, cards, f"router.acm_table.rows.{row.name}.params")
 
 
 def _calibration(config: Config) -> Iterator[str]:
@@ -216,6 +228,13 @@ def _calibration(config: Config) -> Iterator[str]:
         measured(path)
     except (OSError, ValueError) as error:
         yield from (f"reliability.calibration: {line}" for line in str(error).splitlines())
+
+
+def _weights(config: Config) -> Iterator[str]:
+    try:
+        with_weights(config.router)
+    except (OSError, ValueError) as error:
+        yield from (f"router.acm_linear.file: {line}" for line in str(error).splitlines())
 
 
 def _folders(config: Config) -> Iterator[str]:
@@ -235,11 +254,12 @@ def _strangers(config: Config) -> Iterator[str]:
             yield f"reliability.calibration: it has {name!r}, and there is no such model"
 
 
-def _options(card: Card, stated: Mapping[str, Mapping[str, Json]], cards: Cards) -> Iterator[str]:
+def _options(card: Card, given: Mapping[str, Json], cards: Cards, at: str) -> Iterator[str]:
+    """Yield what is wrong with the options *given* to *card* at the path *at*."""
     try:
-        card.options.model_validate(configured_of(card, stated), context={CARDS: cards})
+        card.options.model_validate(given, context={CARDS: cards})
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_input=False):
             said = complaint(card, fault["loc"], fault["type"], fault["msg"])
-            path = ".".join(("reliability.techniques", card.name, *map(str, fault["loc"])))
+            path = ".".join((at, *map(str, fault["loc"])))
             yield f"{path}: {said.removesuffix('.')}"

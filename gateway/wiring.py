@@ -45,6 +45,7 @@ from gateway.surfaces.spoken import DIALECTS
 from gateway.upstream import provider, providers
 from gateway.upstreams import UpstreamBuilder, Upstreams, revealed
 from router_service.engine import Engine
+from router_service.learning.artifacts import with_weights
 from router_service.learning.explorer import Explorer
 from router_service.settings import RouterSettings
 from techniques import catalog
@@ -291,4 +292,4 @@ def _planner(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) ->
 
 
 def _engine(settings: RouterSettings, explorer: Explorer | None) -> Engine:
-    return Engine(settings, explore=explorer)
+    return Engine(with_weights(settings), explore=explorer)

@@ -32,6 +32,7 @@ _OPENED: Final[Mapping[str, tuple[str, ...] | None]] = {
         "store",
         "url",
         "token",
+        "refresh_s",
     ),
 }
 """Sections that are opened once, and which of their settings are; None: all."""

@@ -36,8 +36,9 @@ class RouterConfig(RouterSettings):
 
     @property
     def stated_arms(self) -> tuple[Arm, ...]:
-        """The arms that are stated."""
-        return tuple(map(arm_of, self.arms or ()))
+        """The arms that are stated, here or by the rows of a table."""
+        by_table = self.acm_table.arms if self.type == "acm_table" else ()
+        return tuple(map(arm_of, self.arms or by_table))
 
 
 def channels_of(config: RouterConfig) -> Iterator[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 import orjson
 
 from router_service.arms import Arm, arm_of
+from techniques.core.json import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +17,7 @@ class Routed:
     """A choice; ``router`` is whose, "" where there was none and the first arm was taken.
 
     ``propensity`` is how likely just this choice was, ``lambda_`` how many points the cost of one
-    more plain call had to buy.
+    more plain call had to buy. ``params`` are options of the technique that came with it.
     """
 
     arm: str
@@ -24,6 +26,7 @@ class Routed:
     propensity: float = 1.0
     explored: bool = False
     lambda_: float = 1.0
+    params: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def chosen(self) -> Arm:
@@ -51,4 +54,4 @@ def read(text: str) -> Routed:
     return known
 
 
-_NAMES: Final = tuple(field.name for field in fields(Routed))
+_NAMES: Final = tuple(one.name for one in fields(Routed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway.planning.asked import Asked
@@ -17,7 +17,7 @@ from gateway.routing.specs import pool_of
 from router_service.arms import PLAIN, Arm
 from router_service.contract import ModelSpec
 from techniques.core.errors import Denied, RequestRejected
-from techniques.core.json import Json
+from techniques.core.json import NOTHING, Json
 
 SIZED: Final = (
     Arm("self_consistency", 3),
@@ -94,13 +94,16 @@ class Menus:
             known = self.known[key] = caller, self._made(asked)
         return known[1]
 
-    def plan_of(self, asked: Asked, arm: Arm) -> Plan:
-        """Return the plan that carries *arm* out.
+    def plan_of(self, asked: Asked, arm: Arm, params: Mapping[str, Json] = NOTHING) -> Plan:
+        """Return the plan that carries *arm* out, with the options *params* where none are wished.
 
         Raises:
             GatewayError: There is none.
         """
-        return self.planner.plan(asked.call, asked.caller, asked.wishes, arm)
+        wishes = asked.wishes
+        if params:
+            wishes = replace(wishes, params={**params, **(wishes.params or {})})
+        return self.planner.plan(asked.call, asked.caller, wishes, arm)
 
     def _made(self, asked: Asked) -> Menu:
         model = self.planner.permitted(asked.call.model, asked.caller)

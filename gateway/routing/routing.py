@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Final
 
+import structlog
+
 from gateway.channels.overheard import Heard
 from gateway.metering.facts import RouterAsked
 from gateway.metering.ledger import Meter
@@ -25,6 +27,8 @@ from techniques.core.events import Warned
 from techniques.core.request import Request
 
 _LONGEST: Final = 200
+
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class Routing:
         """
         try:
             routed = read(kept)
-            made = self.menus.plan_of(asked, routed.chosen)
+            made = self.menus.plan_of(asked, routed.chosen, routed.params)
             made = fitted(made, asked, asked.call.relay.decode())
         except (ValueError, GatewayError):
             return None
@@ -93,13 +97,11 @@ class Routing:
     def _made(self, asked: Asked, menu: Menu, request: Request, of: tuple[Answer, Plan]) -> Plan:
         answer, default = of
         query, decision = answer.query, answer.decision
-        if decision is None:
-            assert answer.failing is not None
-            plain = _unrouted(default, answer.failing, query.lambda_)
+        chosen = None if decision is None else self._chosen(asked, menu, decision)
+        if decision is None or chosen is None:
+            plain = _unrouted(default, answer.failing or "failed", query.lambda_)
             return replace(fitted(plain, asked, request), query=query)
-        way = next(way for way in menu.ways if way.name == decision.arm)
-        assert way.plan is not None, "it was on offer"
-        made = fitted(way.plan, asked, request)
+        made = fitted(chosen, asked, request)
         routed = _routed(decision, query.lambda_)
         notes = tuple(Warned("router_note", note[:_LONGEST]) for note in decision.warnings)
         return replace(
@@ -111,6 +113,17 @@ class Routing:
             warnings=(*made.warnings, *notes),
         )
 
+    def _chosen(self, asked: Asked, menu: Menu, decision: RouteDecision) -> Plan | None:
+        """Return the plan of *decision*, None where its technique cannot have such options."""
+        way = next(way for way in menu.ways if way.name == decision.arm)
+        if not decision.params:
+            return way.plan
+        try:
+            return self.menus.plan_of(asked, way.arm, decision.params)
+        except GatewayError as error:
+            _log.warning("router.params_unusable", arm=way.name, reason=error.message[:_LONGEST])
+            return None
+
 
 def _routed(decision: RouteDecision, lambda_: float) -> Routed:
     return Routed(
@@ -120,6 +133,7 @@ def _routed(decision: RouteDecision, lambda_: float) -> Routed:
         propensity=decision.propensity,
         explored=decision.explored,
         lambda_=lambda_,
+        params=decision.params,
     )
 
 

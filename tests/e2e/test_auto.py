@@ -166,3 +166,29 @@ def test_a_router_far_away_that_is_not_there_costs_no_request(tmp_path: Path) ->
             assert float(answer.headers["x-lockgate-overhead-ms"]) < 500
         refused = post(gateway, "/v1/feedback", {"request_id": answers[0].request_id, "score": 1})
         assert (refused.status, refused.json["error"]["code"]) == (503, "router_lost")
+
+
+def test_a_table_decides_with_the_techniques_and_options_of_its_rows(tmp_path: Path) -> None:
+    rows: Json = [
+        {
+            "name": "sums",
+            "technique": "self_consistency",
+            "params": {"num_samples": 7, "stop": "exact"},
+            "when": {"category": "reasoning"},
+        },
+        {"name": "rest", "technique": "none", "model": "large"},
+    ]
+    router: Json = {"type": "acm_table", "acm_table": {"rows": rows}}
+    with Gateway(tmp_path, settings(9, 9, _changes(tmp_path, router))) as gateway:
+        summed = ask(gateway)
+        hello = {"model": "auto/small", "messages": [{"role": "user", "content": "Hello there"}]}
+        rest = post(gateway, "/v1/chat/completions", hello)
+
+    told = summed.headers
+    assert told["x-lockgate-technique"] == "self_consistency", told
+    assert 4 <= int(told["x-lockgate-calls"]) <= 7
+    assert told["x-lockgate-route"] == "auto, acm_table: sums"
+    assert (rest.headers["x-lockgate-technique"], rest.headers["x-lockgate-model"]) == (
+        "none",
+        "large",
+    )

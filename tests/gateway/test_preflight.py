@@ -149,6 +149,33 @@ def test_none_and_auto_are_techniques_to_configure_with() -> None:
     assert faults(made, SECRETS) == []
 
 
+@pytest.mark.parametrize(
+    ("router", "path"),
+    [
+        ({"arms": ["telepathy/3"]}, "router.arms"),
+        (
+            {"acm_table": {"rows": [{"name": "a", "technique": "telepathy"}]}},
+            "router.acm_table.rows",
+        ),
+        (
+            {
+                "acm_table": {
+                    "rows": [
+                        {"name": "a", "technique": "self_consistency", "params": {"colour": 1}}
+                    ]
+                }
+            },
+            "router.acm_table.rows.a.params.colour",
+        ),
+        ({"acm_linear": {"file": "/nowhere/weights.json"}}, "router.acm_linear.file"),
+    ],
+)
+def test_what_a_router_may_choose_is_checked(router: Json, path: str) -> None:
+    lines = faults(config(router={"type": "acm_table", **router}), SECRETS)
+
+    assert [line.partition(": ")[0] for line in lines] == [path]
+
+
 def test_options_of_techniques_are_checked_with_their_path() -> None:
     options = {"self_consistency": {"num_samples": "some", "colour": 1}}
 

@@ -223,3 +223,28 @@ def test_a_choice_is_read_as_it_was_written() -> None:
     for wrong in ("[]", "{}", "null", '{"arm": "/", "why": ""}', "{", '{"arm": 5, "why": ""}'):
         with pytest.raises(ValueError):  # noqa: PT011 - each is worded by another
             read(wrong)
+
+
+async def test_options_that_come_with_a_choice_hold_where_the_request_states_none() -> None:
+    scene = Scene(Scripted(f"{VOTE}/5", said={"params": {"confidence": 0.8}}))
+
+    made = await scene.routed()
+    stated = await scene.routed(asked(params={"confidence": 0.7}))
+
+    assert made.options is not None
+    assert stated.options is not None
+    assert made.options.model_dump()["confidence"] == 0.8
+    assert stated.options.model_dump()["confidence"] == 0.7
+    assert made.routed is not None
+    again = scene.routing.again(asked(), written(made.routed), made)
+    assert again is not None
+    assert again.options == made.options
+
+
+async def test_options_that_a_technique_does_not_have_are_no_choice() -> None:
+    scene = Scene(Scripted(f"{VOTE}/5", said={"params": {"confidence": 7}}))
+
+    made = await scene.routed()
+
+    assert made.card is None
+    assert made.warnings == (Warned("router_unavailable", "failed"),)
