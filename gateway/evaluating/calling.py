@@ -24,7 +24,7 @@ from pricing.price import PICO, Price
 from router_service.evaluation.configurations import Configuration, UnusableConfiguration
 from router_service.evaluation.grading import Question
 from router_service.evaluation.prompts import Prompt
-from router_service.evaluation.records import AnswerRow
+from router_service.evaluation.records import UNREACHED, AnswerRow
 from techniques.core.channel import Member
 from techniques.core.errors import GatewayError, RequestRejected, UpstreamFailed
 from techniques.core.events import Event
@@ -81,7 +81,7 @@ class HttpCaller:
         try:
             response = await self._transport.post(HttpCall("/models", b"", {}, method="GET"), until)
         except UpstreamFailed as error:
-            if not error.message.startswith(_UNREACHED):
+            if not _is_unreached(error):
                 return  # somebody does; what an answer is like is for each call to find out
             told = f"{self.stated.name}: {self.stated.base_url} does not answer: {error.message}"
             raise Unreachable(told) from error
@@ -203,7 +203,13 @@ def _failure(error: GatewayError | TimeoutError, timeout_s: float) -> JsonObject
     if isinstance(error, TimeoutError):
         return {"error": f"There was no whole answer in {timeout_s:g} s.", "error_kind": "timeout"}
     kind = error.kind if isinstance(error, UpstreamFailed) else error.code
+    kind = UNREACHED if _is_unreached(error) else kind
     return {"error": error.message[:_LONGEST] or kind, "error_kind": kind}
+
+
+def _is_unreached(error: GatewayError) -> bool:
+    """Tell whether nobody was there to be asked."""
+    return isinstance(error, UpstreamFailed) and error.message.startswith(_UNREACHED)
 
 
 def _said(reply: Reply) -> JsonObject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gateway.config.sandbox import SandboxConfig
-from gateway.evaluating.calling import Unreachable
+from gateway.evaluating.calling import HttpCaller, Unreachable
 from gateway.evaluating.wanted import Typed, Unusable, Wanted, wanted
 from gateway.wiring import sandbox_of
 from router_service.arms import PLAIN
@@ -40,8 +40,29 @@ def carried_out(typed: Typed) -> int:
     """Do what was *typed*, tell what was found, and return what the command ends with.
 
     Raises:
-        Unusable: It cannot be done.
+        Unusable: It cannot be done, or what was found cannot be written down.
     """
+    try:
+        return _carried_out(typed)
+    except (OSError, ExceptionGroup) as error:
+        raise Unusable(f"It was stopped: {_of_the_system(error)}.") from error
+
+
+def _of_the_system(error: Exception) -> OSError:
+    """Return what the system refused, a full disk such as; of several at once, the first.
+
+    Raises:
+        Exception: *error*, where something else is among them.
+    """
+    if isinstance(error, ExceptionGroup):
+        first, *_ = [_of_the_system(one) for one in error.exceptions]
+        return first
+    if isinstance(error, OSError):
+        return error
+    raise error
+
+
+def _carried_out(typed: Typed) -> int:
     asked = wanted(typed)
     file = _opened(typed)
     notes = list(asked.notes)
@@ -111,13 +132,32 @@ async def _asked(plan: Plan, file: RecordFile, asked: Wanted) -> None:
     everybody = [*asked.callers, *([asked.judge] if asked.judge is not None else [])]
     try:
         if left(plan, file.records):
-            async with task_group() as group:
-                for caller in everybody:
-                    group.start_soon(caller.reach)
+            await _reach(everybody)
         await run(plan, file)
     finally:
         for caller in everybody:
             await caller.close()
+
+
+async def _reach(everybody: Sequence[HttpCaller]) -> None:
+    """Look whether everybody is there.
+
+    Raises:
+        Unreachable: Somebody is not; all of them are named.
+    """
+    gone: dict[int, str] = {}
+
+    async def reach(place: int, caller: HttpCaller) -> None:
+        try:
+            await caller.reach()
+        except Unreachable as error:
+            gone[place] = str(error)
+
+    async with task_group() as group:
+        for place, caller in enumerate(everybody):
+            group.start_soon(reach, place, caller)
+    if gone:
+        raise Unreachable("\n".join(gone[place] for place in sorted(gone)))
 
 
 @contextmanager

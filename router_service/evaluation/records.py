@@ -15,6 +15,9 @@ from techniques.core.json import JsonObject
 from techniques.core.reply import Reply
 from techniques.core.request import Part, Refusal, Text, ToolCall
 
+UNREACHED: Final = "unreached"
+"""The kind of failure of which nobody was there to be asked."""
+
 _PIECE: Final = 1 << 20
 
 
@@ -99,6 +102,11 @@ class AnswerRow(_Keyed):
     def degraded(self) -> bool:
         """Whether it was not answered as it was asked for: the server gave a warning."""
         return bool(self.warnings)
+
+    @property
+    def is_unasked(self) -> bool:
+        """Whether nobody was there to be asked, so that it says nothing of who would answer."""
+        return self.error_kind == UNREACHED
 
     def reply(self) -> Reply:
         """Return the answer as a grader reads it."""

@@ -117,9 +117,10 @@ def _summary(table: Table, stated: Configuration, seed: int) -> Summary:
         values = table.values[metric][stated.name]
         known = ~np.isnan(values)
         if known.any():
-            share = bool(np.isin(values[known], (0, 1)).all()) and not table.is_clustered
-            units = clustered(values[known], table.clusters[known])
             bounded = METRICS[metric].bounded
+            marks = bounded and bool(np.isin(values[known], (0, 1)).all())
+            share = marks and not table.is_clustered
+            units = clustered(values[known], table.clusters[known])
             means[metric] = estimate(units, seed, share=share, bounded=bounded)
     answers = [pair.answer for pair in pairs]
     times = {

@@ -87,14 +87,18 @@ class Plan:
 
 
 def left(plan: Plan, records: Records) -> list[Job]:
-    """Return the jobs of *plan* that are not done yet, or not yet marked by its grader."""
+    """Return the jobs of *plan* that are not done yet, or not yet marked by its grader.
+
+    Of a server that was not there, what it was to be asked is not done.
+    """
     return [job for job in plan.jobs() if not _is_done(plan, records, job)]
 
 
 def _is_done(plan: Plan, records: Records, job: Job) -> bool:
-    return job.key in records.answers and (
-        (job.key, plan.grader.hash(job.question)) in records.grades
-    )
+    answer = records.answers.get(job.key)
+    if answer is None or answer.is_unasked:
+        return False
+    return (job.key, plan.grader.hash(job.question)) in records.grades
 
 
 async def run(plan: Plan, file: RecordFile) -> None:
@@ -141,7 +145,7 @@ def _introduce(plan: Plan, file: RecordFile) -> None:
 
 async def _do(plan: Plan, file: RecordFile, job: Job) -> None:
     answer = file.records.answers.get(job.key)
-    if answer is None:
+    if answer is None or answer.is_unasked:
         answer = await job.contestant.caller.answer(job.question, job.repeat)
         file.add(answer)
     file.add(await plan.grader.grade(job.question, answer))

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 from typer.testing import CliRunner
 
 from gateway.cli import main
+from gateway.evaluating import carrying
+from gateway.evaluating.calling import HttpCaller
+from router_service.evaluation.configurations import configuration
+from router_service.evaluation.grading import Question, Rules
+from router_service.evaluation.prompts import Prompt
+from router_service.evaluation.records import UNREACHED, AnswerRow
 from techniques.core.json import JsonObject
+from techniques.parts.scoring import Scoring
 from tests.fakes import script
 from tests.fakes.script import Answer
 from tests.fakes.upstream import Asked, ScriptedUpstream, dead_port
@@ -196,6 +205,35 @@ def test_a_server_that_is_not_there_ends_it_before_anybody_is_asked(desk: Desk) 
     assert desk.rows("answer") == []
 
 
+def test_all_servers_that_are_not_there_are_named_and_that_is_no_verdict(desk: Desk) -> None:
+    held, port = dead_port()
+    names = ("a", "b", "c")
+    with held:
+        typed = (f"-c {name}=http://127.0.0.1:{port}/v1 model={name}" for name in names)
+        arguments = [part for one in typed for part in one.split(" ", 1)]
+        code, out = desk.run(*arguments, "--gate-on", "quality")
+    assert code == 2, out
+    assert [f"{name}: http://127.0.0.1" in out for name in names] == [True] * 3
+
+
+async def _asked_of(port: int) -> AnswerRow:
+    stated = configuration(f"a=http://127.0.0.1:{port}/v1 model=m", lambda _: None, json.loads)
+    prompt = Prompt.model_validate({"prompt": "0 + 1?"})
+    caller = HttpCaller(stated)
+    question = Question(prompt, caller.request(prompt), Rules(Scoring(None, "exact")))
+    answer = await caller.answer(question, 0)
+    await caller.close()
+    return answer
+
+
+def test_a_server_that_went_away_is_told_from_one_that_failed() -> None:
+    held, port = dead_port()
+    with held:
+        answer = anyio.run(_asked_of, port)
+    assert answer.error
+    assert answer.is_unasked
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -221,6 +259,7 @@ def test_whatever_a_server_answers_is_a_failure_that_counts(desk: Desk, answer: 
     (failed,) = (row for row in desk.rows("answer") if row["config"] == "b")
     assert failed["error"]
     assert failed["latency_ms"] > 0
+    assert failed["error_kind"] not in {"", UNREACHED}
     grades = {row["config_hash"]: row["quality"] for row in desk.rows("grade")}
     assert grades[failed["config_hash"]] == 0.0
 
@@ -389,6 +428,42 @@ def test_who_writes_into_the_same_folder_is_sent_away(desk: Desk) -> None:
     code, out = desk.run("-c", f"a={desk.url} model=m")
     file.close()
     assert (code, "another evaluation" in " ".join(out.split())) == (2, True)
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_a_full_disk_is_no_verdict(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+
+    async def run(*_: object) -> None:
+        raise full if at_once == 1 else ExceptionGroup("", [ExceptionGroup("", [full]), full])
+
+    monkeypatch.setattr(carrying, "run", run)
+    desk.answers(_streamed("So 1"))
+    code, out = desk.both("--gate-on", "quality")
+    assert (code, "No space left on device" in " ".join(out.split())) == (2, True), out
+
+
+@pytest.mark.parametrize("name", ["report.json", "report.md", "frontier.svg", "observations.jsonl"])
+def test_what_cannot_be_written_down_is_no_verdict(desk: Desk, name: str) -> None:
+    (desk.folder / "out" / name).mkdir(parents=True)
+    told = {"cost_usd": "0.1", "calls": 1}
+    desk.answers(_streamed("So 1", b": lockgate " + script.dumps(told) + b"\n\n"))
+    code, out = desk.both("--gate-on", "quality", "--observations")
+    assert (code, name in "".join(out.split())) == (2, True), out
+
+
+def test_a_mistake_of_ours_is_not_taken_for_a_full_disk(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(*_: object) -> None:
+        raise ExceptionGroup("", [OSError("full"), ZeroDivisionError("ours")])
+
+    monkeypatch.setattr(carrying, "run", run)
+    desk.answers(_streamed("So 1"))
+    with pytest.raises(AssertionError):
+        desk.both()
 
 
 def test_no_other_command_waits_for_what_it_needs() -> None:

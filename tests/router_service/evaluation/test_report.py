@@ -10,7 +10,7 @@ from rich.console import Console
 
 from router_service.evaluation.gate import Rule
 from router_service.evaluation.grading import Question
-from router_service.evaluation.records import RecordFile
+from router_service.evaluation.records import UNREACHED, RecordFile
 from router_service.evaluation.report import Report, report
 from router_service.evaluation.reports.console import show
 from router_service.evaluation.reports.markdown import markdown
@@ -108,6 +108,32 @@ async def test_a_run_that_is_not_done_tells_what_is_there(tmp_path: Path) -> Non
     assert (found.prompts, found.planned, found.missing) == (4, 10, 12)
     assert any("12 answers are still missing" in note for note in found.notes)
     assert (found.exit_code, gated.exit_code) == (0, 2)
+
+
+async def test_servers_that_went_away_prove_nothing(tmp_path: Path) -> None:
+    def leaving(question: Question, repeat: int) -> JsonObject | str:
+        there = int(question.prompt.reference or 0) <= 20
+        return right(question, repeat) if there else {"error": "No.", "error_kind": UNREACHED}
+
+    file = RecordFile(tmp_path / "r.jsonl")
+    one = plan({"a": leaving, "b": leaving}, questions(*sums(30)))
+    await run(one, file)
+    found = report(one, file.records, [Rule(METRICS["quality"], 0.02)], [])
+    file.close()
+    assert (found.missing, found.exit_code) == (20, 2)
+    assert found.summaries[0].means["quality"].mean == pytest.approx(2 / 3)
+    assert any("20 answers are still missing" in note for note in found.notes)
+
+
+async def test_only_a_share_has_the_interval_of_a_share(tmp_path: Path) -> None:
+    one = plan({"a": lambda *_: {"text": "1", "cost_usd": 0.0, "calls": 1}}, questions(*sums(40)))
+    means = (await _found(one, tmp_path)).summaries[0].means
+    for metric in ("cost", "calls"):
+        interval = means[metric].interval
+        assert interval is None or interval.low == interval.high == means[metric].mean
+    errors = means["error_rate"].interval
+    assert errors is not None
+    assert errors.high == pytest.approx(0.0876, abs=1e-4)
 
 
 async def test_nothing_at_all_is_told_too(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from router_service.evaluation.records import RecordFile
+from router_service.evaluation.grading import Question
+from router_service.evaluation.records import UNREACHED, RecordFile
 from router_service.evaluation.running import Plan, left, run
+from techniques.core.json import JsonObject
 from techniques.core.request import Request
 from techniques.testing import ScriptedChannel
 from tests.router_service.evaluation.world import (
@@ -83,6 +85,26 @@ async def test_what_was_stopped_goes_on_and_nothing_is_asked_twice(file: RecordF
     assert len(log_of(other)) == 30 - before
     assert len(file.records.answers) == len(file.records.grades) == 30
     assert left(other, file.records) == []
+    file.close()
+
+
+async def test_who_was_not_there_is_asked_again_and_who_failed_is_not(file: RecordFile) -> None:
+    def gone(question: Question, repeat: int) -> JsonObject:
+        del repeat
+        even = int(question.prompt.reference or 0) % 2 == 0
+        return {"error": "No.", "error_kind": UNREACHED if even else "transport"}
+
+    asked = questions(*sums(6))
+    first = plan({"a": gone}, asked)
+    await run(first, file)
+    assert len(file.records.answers) == len(file.records.grades) == 6
+    file = _again(file)
+    again = plan({"a": right}, asked)
+    assert len(left(again, file.records)) == 3
+    await run(again, file)
+    assert [entry.partition("/")[0] for entry in log_of(again)] == ["q1", "q3", "q5"]
+    assert left(again, file.records) == []
+    assert sum(grade.quality or 0 for grade in file.records.grades.values()) == 3
     file.close()
 
 
