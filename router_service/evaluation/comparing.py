@@ -16,6 +16,7 @@ from router_service.evaluation.statistics.intervals import (
     by_t,
     estimate,
     standard_error,
+    unvaried,
 )
 from router_service.evaluation.statistics.paired import (
     Tested,
@@ -159,16 +160,23 @@ def _compared(table: Table, candidate: str, paired: _Paired, seed: int) -> Compa
         known=paired.known,
         baseline_mean=float(paired.base.mean()),
         candidate_mean=float(paired.other.mean()),
-        difference=estimate(units, seed),
+        difference=_difference(metric, units, seed),
         change=_change(units, seed) if metric.relative else None,
         tested=paired.tested("two-sided", seed),
         adjusted_p=1.0,
         shift=shift(apart, seed),
         effect=effect(apart),
         wins=wins(metric.sign * apart),
-        detectable=detectable(standard_error(units)) if several else None,
+        detectable=detectable(standard_error(units), units.size) if several else None,
         within=_within(table, metric, candidate, paired) if several else None,
     )
+
+
+def _difference(metric: Metric, units: Clustered, seed: int) -> Estimate:
+    found = estimate(units, seed)
+    if not metric.bounded or np.ptp(units.means()[:, 0]) > 0:
+        return found
+    return Estimate(found.mean, found.units, unvaried(found.mean, found.units))
 
 
 def _change(units: Clustered, seed: int) -> Estimate | None:
@@ -229,5 +237,8 @@ def _nothing(table: Table, metric: Metric, candidate: str) -> Evidence:
     known = np.array([~np.isnan(row) for row in rows]).all(0)
     if not known.any():
         return Evidence(None, None, invalid="it is not known")
-    level = Estimate(0.0, int(known.sum()), Interval(0.0, 0.0, "none differs"))
-    return Evidence(level, 1.0, float(known.mean()), 0.0)
+    units = len(np.unique(table.clusters[known]))
+    level = unvaried(0.0, units)
+    if level is not None and not metric.bounded:
+        level = Interval(0.0, 0.0, "none differs")
+    return Evidence(Estimate(0.0, units, level), 1.0, float(known.mean()))

@@ -38,7 +38,8 @@ class Evidence:
 
     ``gain`` is the difference as a gain, below 0 where the candidate is worse, ``harm_p`` the
     adjusted p of the hypothesis that it is no worse; None: nothing is known. ``known`` is the share
-    of prompts in which both have a value, ``detectable`` the least difference to be found.
+    of prompts in which both have a value, ``detectable`` the least difference to be found, None
+    where that is not known.
     """
 
     gain: Estimate | None
@@ -85,7 +86,7 @@ def _decided(rule: Rule, evidence: Evidence) -> tuple[Outcome, str]:
         return "unknown", f"it is known of only {evidence.known:.0%} of the prompts"
     if rule.mode == "noninferiority":
         return _no_worse(rule, gain.mean, gain.interval)
-    return _regressed(rule, gain.mean, evidence)
+    return _regressed(rule, gain.mean, gain.interval, evidence)
 
 
 def _no_worse(rule: Rule, gain: float, interval: Interval) -> tuple[Outcome, str]:
@@ -96,11 +97,14 @@ def _no_worse(rule: Rule, gain: float, interval: Interval) -> tuple[Outcome, str
     return "unknown", "underpowered: a loss larger than the margin is not ruled out"
 
 
-def _regressed(rule: Rule, gain: float, evidence: Evidence) -> tuple[Outcome, str]:
+def _regressed(
+    rule: Rule, gain: float, interval: Interval, evidence: Evidence
+) -> tuple[Outcome, str]:
     if gain < -rule.margin:
         if evidence.harm_p is not None and evidence.harm_p < SIGNIFICANT:
             return "block", f"worse by more than the margin (p = {evidence.harm_p:.2g})"
         return "unknown", "underpowered: worse by more than the margin, but it may be chance"
-    if evidence.detectable is not None and evidence.detectable > rule.margin:
+    least = -interval.low if evidence.detectable is None else evidence.detectable
+    if least > rule.margin:
         return "pass", "no loss beyond the margin was seen, but one could have been missed"
     return "pass", "no loss beyond the margin"

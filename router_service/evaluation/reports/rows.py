@@ -147,6 +147,7 @@ def p_value(p: float) -> str:
 
 def _share(value: float, metric: Metric, scale: float | None = None) -> str:
     """Return a difference; one so large as *scale*, itself if None, may be is told in times."""
+    value += 0.0  # of nothing, less than nothing is nothing too
     if metric.name == "quality":
         return f"{value:+.3f}"
     if metric.relative and (value if scale is None else scale) > _MANY_TIMES:

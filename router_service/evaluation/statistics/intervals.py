@@ -90,6 +90,19 @@ def clopper_pearson(hits: int, tries: int) -> Interval:
     return Interval(low, high, "Clopper-Pearson")
 
 
+def unvaried(value: float, units: int) -> Interval | None:
+    """Return where a mean difference may lie of which all *units* show *value*; None of one unit.
+
+    Each lies between -1 and 1. How many others would not show it is not known; that so many could
+    all have been missed is Clopper and Pearson's bound.
+    """
+    if units < 2:
+        return None
+    others = 1 - clopper_pearson(units, units).low
+    low, high = value - others * (value + 1), value + others * (1 - value)
+    return Interval(low, high, "Clopper-Pearson")
+
+
 def deviation(values: Numbers) -> float:
     """Return the standard deviation of a sample; 0 of one value."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

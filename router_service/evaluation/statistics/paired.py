@@ -12,7 +12,6 @@ from router_service.evaluation.statistics.distributions import (
     Alternative,
     Numbers,
     binomial_p,
-    normal_quantile,
     signed_rank_p,
     t_quantile,
 )
@@ -25,6 +24,7 @@ _FLIPS: Final = 20_000
 _AT_ONCE: Final = 2_000_000
 _MOST_PAIRED: Final = 2500  # differences of which every pair is averaged
 _POWER: Final = 0.8
+_FEWEST: Final = 6  # of five, all of which agree, each test has p = 1/16
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +148,15 @@ def wins(differences: Numbers) -> Wins:
     return Wins(above, len(differences) - above - below, below)
 
 
-def detectable(error: float) -> float:
+def detectable(error: float, units: int) -> float | None:
     """Return the least difference found four times of five, where the standard error is *error*.
 
-    That is 2.8 standard errors: of the two-sided test, and of the power.
+    That is 2.8 standard errors of many units: of the two-sided test, and of the power. None: of so
+    few units no test finds anything, or they tell nothing of how much they vary.
     """
-    return (normal_quantile((1 + LEVEL) / 2) + normal_quantile(_POWER)) * error
+    if units < _FEWEST or error <= 0:
+        return None
+    return (t_quantile((1 + LEVEL) / 2, units - 1) + t_quantile(_POWER, units - 1)) * error
 
 
 def adjusted(ps: list[float]) -> list[float]:

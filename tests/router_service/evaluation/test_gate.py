@@ -8,7 +8,7 @@ import pytest
 
 from router_service.evaluation.comparing import comparisons
 from router_service.evaluation.gate import Mode, Outcome, Rule, Verdict, exit_code
-from router_service.evaluation.samples import METRICS
+from router_service.evaluation.samples import METRICS, Metric
 from router_service.evaluation.statistics.distributions import Numbers
 from tests.router_service.evaluation.tables import pair, table
 
@@ -100,6 +100,43 @@ def test_a_cost_of_nothing_or_unknown_is_no_measure(base: float) -> None:
 
 def test_where_nothing_ever_failed_nothing_got_worse() -> None:
     assert _judged(Rule(ERRORS, 0.02), np.zeros(20), np.zeros(20)).outcome == "pass"
+
+
+@pytest.mark.parametrize("metric", [QUALITY, ERRORS])
+@pytest.mark.parametrize("units", [1, 2, 12, 30, 182, 183, 400])
+def test_few_prompts_without_a_difference_rule_no_small_loss_out(
+    metric: Metric, units: int
+) -> None:
+    same = np.ones(units) if metric is QUALITY else np.zeros(units)
+    found = _judged(Rule(metric, 0.02, "noninferiority"), same, same)
+    once_in_forty = 0.98**units <= 0.025  # so often is a loss of 0.02 not seen
+    assert found.outcome == ("pass" if once_in_forty else "unknown")
+    assert _judged(Rule(metric, 0.02, guard=True), same, same).outcome == "pass"
+
+
+@pytest.mark.parametrize("units", [2, 5, 6, 40])
+@pytest.mark.parametrize(("base", "other", "outcome"), [(1.0, 0.0, "block"), (0.0, 1.0, "pass")])
+def test_a_difference_that_never_varied_is_no_more_sure_than_its_test(
+    units: int, base: float, other: float, outcome: Outcome
+) -> None:
+    rule = Rule(QUALITY, 0.02, "noninferiority")
+    found = _judged(rule, np.full(units, base), np.full(units, other))
+    assert found.outcome == (outcome if units >= 6 else "unknown")
+
+
+def test_documents_without_a_difference_count_once() -> None:
+    values = {"error_rate": {"a": np.zeros(400), "b": np.zeros(400)}}
+    rule = Rule(ERRORS, 0.02, "noninferiority")
+    grouped = comparisons(table(values, np.repeat(np.arange(10.0), 40)), [rule], 0)[1][0]
+    assert grouped.outcome == "unknown"
+    assert grouped.evidence.gain is not None
+    assert grouped.evidence.gain.units == 10
+
+
+def test_one_prompt_of_as_many_calls_is_too_few_too() -> None:
+    rule = Rule(METRICS["calls"], 0.02, "noninferiority")
+    assert _judged(rule, np.ones(1), np.ones(1)).outcome == "unknown"
+    assert _judged(rule, np.ones(2), np.ones(2)).outcome == "pass"
 
 
 def test_a_guard_blocks_but_never_holds_up() -> None:

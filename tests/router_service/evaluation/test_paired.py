@@ -132,11 +132,28 @@ def test_wins_are_counted_and_level_pairs_are_half() -> None:
     assert found.rate == pytest.approx(0.6)
 
 
-def test_what_can_be_detected_is_found_four_times_of_five(dice: np.random.Generator) -> None:
-    least = detectable(1 / np.sqrt(50))
-    assert least == pytest.approx(2.8016 / np.sqrt(50), rel=1e-4)
-    found = [compared(dice.normal(least, 1, 50)).p < 0.05 for _ in range(300)]
-    assert 0.72 <= np.mean(found) <= 0.86
+@pytest.mark.parametrize("units", [8, 15, 50])
+def test_what_can_be_detected_is_found_four_times_of_five(
+    dice: np.random.Generator, units: int
+) -> None:
+    least = detectable(1 / np.sqrt(units), units)
+    assert least is not None
+    found = [stats.ttest_1samp(dice.normal(least, 1, units), 0).pvalue < 0.05 for _ in range(2000)]
+    assert 0.77 <= np.mean(found) <= 0.83
+    ours = [compared(dice.normal(least, 1, units)).p < 0.05 for _ in range(300)]
+    assert 0.70 <= np.mean(ours) <= 0.86
+
+
+@pytest.mark.parametrize("units", range(2, 6))
+def test_so_few_that_no_test_finds_anything_detect_nothing(units: int) -> None:
+    clear = np.linspace(1, 2, units)
+    assert compared(clear).p > 0.05
+    assert detectable(0.001, units) is None
+    assert compared(np.linspace(1, 2, 6)).p < 0.05
+
+
+def test_what_never_varied_does_not_tell_what_could_be_detected() -> None:
+    assert detectable(0.0, 50) is None
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
