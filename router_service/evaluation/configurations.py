@@ -124,7 +124,7 @@ def configuration(stated: str, environment: Environment, read: Reader) -> Config
         UnusableConfiguration: It cannot be read, or a field is wrong, missing or unknown.
     """
     name, equals, rest = stated.partition("=")
-    if not equals or not rest.strip():
+    if not equals or not rest.strip() or "://" in name:
         raise UnusableConfiguration(f"{stated!r} is not NAME=FILE or NAME=URL")
     try:
         place, *fields = shlex.split(rest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from rich.console import Console, Group
+from rich.console import Console, Group, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -30,6 +30,7 @@ _WIDTH: Final = 132
 _LEFT_OUT: Final = (
     (120, frozenset({"first s", "test", "d_z", "warned"})),
     (98, frozenset({"p95 s", "baseline", "+/=/-"})),
+    (80, frozenset({"calls", "failed", "frontier", "value"})),
 )
 """What a terminal of less than so many columns does not show: the file has it."""
 
@@ -80,7 +81,8 @@ def _table(rows: Iterable[Sequence[str]], styles: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     head, *rest = rows
     for place, name in enumerate(head):
-        table.add_column(name, justify="left" if not place else "right", no_wrap=not place)
+        side: JustifyMethod = "left" if not place else "right"
+        table.add_column(name, justify=side, no_wrap=not place, overflow="fold")
     for row, style in zip(rest, styles, strict=True):
         table.add_row(*(Text(_plain(cell)) for cell in row), style=style)
     return table

@@ -359,6 +359,7 @@ def test_unusable_lines_are_named_and_the_others_asked(desk: Desk) -> None:
     ("arguments", "told"),
     [
         (["-c", "a"], "is not NAME=FILE"),
+        (["-c", "URL model=m"], "is not NAME=FILE"),
         (["-c", "a=URL"], "model: Field required"),
         (["-c", "a=URL model=m", "-c", "a=URL model=n"], "two configurations are called 'a'"),
         (["-c", "a=URL model=m", "-c", "b=URL model=m"], "differ in nothing but their names"),

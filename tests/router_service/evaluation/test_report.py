@@ -236,6 +236,14 @@ async def test_prompts_of_one_document_are_told(tmp_path: Path) -> None:
     assert found.comparisons[0].difference.units == 4
 
 
+@pytest.mark.parametrize("width", [60, 40])
+async def test_no_number_is_cut_short_on_a_narrow_terminal(tmp_path: Path, width: int) -> None:
+    says: dict[str, Say] = {"a": _priced(right, 0.00123), "b": _priced(wrong, 0.00456)}
+    told = _printed(await _found(plan(says, questions(*sums(20))), tmp_path), width)
+    assert "…" not in told
+    assert width < 60 or "1.000 [0.839, 1.000]" in told
+
+
 async def test_a_difference_and_its_ends_are_told_in_one_way(tmp_path: Path) -> None:
     def dear(question: Question, repeat: int) -> JsonObject:
         return {"text": right(question, repeat), "cost_usd": 0.01 + 0.002 * len(question.prompt.id)}
