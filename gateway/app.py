@@ -22,6 +22,7 @@ from gateway.surfaces.books import Books
 from gateway.surfaces.completion import CompletionEndpoint
 from gateway.surfaces.count_tokens import CountTokensEndpoint
 from gateway.surfaces.feedback import FeedbackEndpoint
+from gateway.surfaces.fitting import FitEndpoint
 from gateway.surfaces.forecast import ForecastEndpoint
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import headers_of
@@ -149,6 +150,7 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
             *archive_routes(parts.front, parts.admin_token),
             *run_routes(parts.front.door, parts.front.behind),
             *admin.routes(register, parts.admin_token),
+            *FitEndpoint(parts.fitter, parts.admin_token).routes(),
             *reload_routes(reloads, parts.admin_token),
             Route("/admin/ticks", admin.for_admin(parts.admin_token, ticks)),
         ],

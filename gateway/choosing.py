@@ -27,11 +27,15 @@ from gateway.routing.routing import Routing
 from router_service.contract import Encoder, Observation, Observations, Router
 from router_service.embedding.encoders import encoder_of
 from router_service.embedding.unusable import Unusable
-from router_service.groundwork.database import opened
+from router_service.fitting.fitter import Fitter
+from router_service.groundwork.database import Database, opened
+from router_service.learning.artifacts import with_weights
 from router_service.learning.explorer import Explorer
 from router_service.settings import RouterSettings
+from router_service.store.fits import FitTable
 from router_service.store.learner import Learner, Learns
 from router_service.store.observations import ObservationTable
+from router_service.store.served import Served, Tunes
 from router_service.store.steps import STEPS
 from techniques.core.groups import task_group
 
@@ -43,7 +47,7 @@ _POOL: Final = 2
 _log = structlog.get_logger()
 
 
-class Engine(Router, Learns, Protocol):
+class Engine(Router, Learns, Tunes, Protocol):
     """A router in this process."""
 
 
@@ -56,7 +60,7 @@ class Choosing:
     """Who chooses, and who keeps what came of it; None: nobody.
 
     ``explorer`` is what tries something out in this process, ``learner`` what brings observations
-    to the router here.
+    to the router here, ``fitter`` what finds out anew what that decides by.
     """
 
     router: Router
@@ -65,6 +69,7 @@ class Choosing:
     observer: Observer
     explorer: Explorer | None = None
     learner: Learner | None = None
+    fitter: Fitter | None = None
 
     def routing(self, stated: RouterConfig, planner: Planner) -> Routing:
         """Return what asks for plans by what is *stated* now."""
@@ -84,28 +89,32 @@ async def choosing(
 
     Raises:
         DatabaseUnusable: What was observed cannot be kept.
+        OSError: The file with weights cannot be read.
+        ValueError: ... or there are none in it.
     """
-    stated = config.router
+    stated = await anyio.to_thread.run_sync(with_weights, config.router)
     async with AsyncExitStack() as stack:
         encoder = await _encoder(stated, stack)
         group = await stack.enter_async_context(task_group())
         stack.callback(group.cancel_scope.cancel)
-        explorer, learner = _explorer(stated), None
+        explorer, learner, fitter = _explorer(stated), None, None
         router: Router
         kept: Observations | None
         if stated.url is not None:
             router = kept = await stack.enter_async_context(_far(stated, counts))
         else:
             router = engine = make(stated, explorer)
-            kept = table = await _table(config, stack)
-            if table is not None:
-                learner = Learner(table, engine, counts)
+            database = await _database(config, stack)
+            kept = None
+            if database is not None:
+                kept = ObservationTable(database, stated.store.keys)
+                learner, fitter = _pupils(database, stated, engine, counts)
                 group.start_soon(learner.run, stated.refresh_s, stated.learning.ttl_days)
         kept = kept if stated.learning.enabled else None
         observer = _observer(kept, counts, explorer)
         group.start_soon(observer.serve)
         stack.push_async_callback(_finish, observer)
-        yield Choosing(router, encoder, kept, observer, explorer, learner)
+        yield Choosing(router, encoder, kept, observer, explorer, learner, fitter)
 
 
 @asynccontextmanager
@@ -134,14 +143,23 @@ async def _encoder(stated: RouterConfig, stack: AsyncExitStack) -> Encoder | Non
         return None
 
 
-async def _table(config: Config, stack: AsyncExitStack) -> ObservationTable | None:
+async def _database(config: Config, stack: AsyncExitStack) -> Database | None:
     """Return where observations are kept and read, None where nothing is learnt here."""
     stated = config.router
     learns = stated.type != "fixed" or stated.learning.enabled
     if not learns or not config.database.kept:
         return None
-    database = await stack.enter_async_context(opened(config.database.url, STEPS, pool=_POOL))
-    return ObservationTable(database, stated.store.keys)
+    return await stack.enter_async_context(opened(config.database.url, STEPS, pool=_POOL))
+
+
+def _pupils(
+    database: Database, stated: RouterConfig, engine: Engine, counts: RouterMeter
+) -> tuple[Learner, Fitter]:
+    """Return what brings *engine* what is in *database*, and what finds out what to decide by."""
+    table = ObservationTable(database, stated.store.keys)
+    served = Served(FitTable(database, stated.type), engine, stated)
+    learner = Learner(table, engine, counts, served)
+    return learner, Fitter(stated, table, served, learner)
 
 
 def _explorer(stated: RouterConfig) -> Explorer | None:

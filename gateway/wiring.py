@@ -45,7 +45,7 @@ from gateway.surfaces.spoken import DIALECTS
 from gateway.upstream import provider, providers
 from gateway.upstreams import UpstreamBuilder, Upstreams, revealed
 from router_service.engine import Engine
-from router_service.learning.artifacts import with_weights
+from router_service.fitting.fitter import Fitter
 from router_service.learning.explorer import Explorer
 from router_service.settings import RouterSettings
 from techniques import catalog
@@ -77,6 +77,7 @@ class Parts:
     durable: Durable | None = None
     board: Board | None = None
     lost: Callable[[], list[str]] = list
+    fitter: Fitter | None = None
 
 
 @asynccontextmanager
@@ -211,6 +212,7 @@ class House:
             durable,
             there.board,
             there.paced.lost,
+            None if there.choosing is None else there.choosing.fitter,
         )
 
     def _behind(self, door: Door, pipeline: Pipeline) -> Behind | None:
@@ -292,4 +294,4 @@ def _planner(config: Config, catalogue: Catalogue, cards: Mapping[str, Card]) ->
 
 
 def _engine(settings: RouterSettings, explorer: Explorer | None) -> Engine:
-    return Engine(with_weights(settings), explore=explorer)
+    return Engine(settings, explore=explorer)

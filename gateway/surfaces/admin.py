@@ -105,10 +105,10 @@ class _Endpoints:
         return json_answer({"keys": await self._register.keys()})
 
     async def create_key(self, request: Request) -> Response:
-        return _made(await self._register.create_key(await _asked(request, NewKey)), 201)
+        return _made(await self._register.create_key(await body_as(request, NewKey)), 201)
 
     async def change_key(self, request: Request) -> Response:
-        asked = await _asked(request, KeyChange)
+        asked = await body_as(request, KeyChange)
         return json_answer(await self._register.change_key(request.path_params["name"], asked))
 
     async def rotate_key(self, request: Request) -> Response:
@@ -122,7 +122,7 @@ class _Endpoints:
         return json_answer({"teams": await self._register.teams()})
 
     async def create_team(self, request: Request) -> Response:
-        return json_answer(await self._register.create_team(await _asked(request, NewTeam)), 201)
+        return json_answer(await self._register.create_team(await body_as(request, NewTeam)), 201)
 
     async def remove_team(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -134,11 +134,11 @@ class _Endpoints:
         return json_answer({"budgets": await self._register.budgets(datetime.now(UTC))})
 
     async def create_budget(self, request: Request) -> Response:
-        asked = await _asked(request, NewBudget)
+        asked = await body_as(request, NewBudget)
         return json_answer(await self._register.create_budget(asked, datetime.now(UTC)), 201)
 
     async def change_budget(self, request: Request) -> Response:
-        asked = await _asked(request, BudgetChange)
+        asked = await body_as(request, BudgetChange)
         named = _budget_name(request)
         return json_answer(await self._register.change_budget(named, asked, datetime.now(UTC)))
 
@@ -155,10 +155,17 @@ def _budget_name(request: Request) -> BudgetName:
     return BudgetName(kind, name, period)
 
 
-async def _asked(request: Request, form: type[AskedT]) -> AskedT:
+async def body_as(request: Request, form: type[AskedT]) -> AskedT:
+    """Return the body as a *form*; none at all is an empty one.
+
+    Raises:
+        Faulty: It is no JSON object.
+        ValidationError: It is no such form.
+        TooLarge: It has more than 64 KiB.
+    """
     raw = await body_of(request.receive, headers_of(request.scope), _MOST_BYTES)
     try:
-        body = orjson.loads(raw)
+        body = orjson.loads(raw) if raw.strip() else {}
     except orjson.JSONDecodeError as error:
         raise Faulty("", f"The body is no JSON: {error}") from error
     if not isinstance(body, dict):

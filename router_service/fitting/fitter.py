@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import anyio
 import anyio.to_thread
@@ -11,12 +11,14 @@ import structlog
 from pydantic import Field, model_validator
 
 from router_service.contract import Observation
-from router_service.fitting.report import Proposal
 from router_service.section import Section
 from router_service.settings import RouterSettings
 from router_service.store.fits import Kept
 from router_service.store.served import Served
 from techniques.core.json import JsonObject
+
+if TYPE_CHECKING:
+    from router_service.fitting.report import Proposal  # numpy takes long to import
 
 LONGEST_NAME: Final = 200
 _MOST: Final = 10_000
@@ -37,7 +39,7 @@ class FitForm(Section):
     """
 
     promote: Literal["check", "never", "force"] = "check"
-    by: str = Field("", max_length=LONGEST_NAME)
+    by: str = Field("", max_length=LONGEST_NAME, pattern=r"^[^\x00]*$")
 
     @model_validator(mode="after")
     def _is_signed(self) -> FitForm:
