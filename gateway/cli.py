@@ -74,7 +74,7 @@ main.command("bill")(billing.bill)
 main.command("doctor")(doctor)
 main.command("eval")(evaluate)
 main.command("simulate")(simulating.simulate)
-main.command("router")(command.serve)
+main.add_typer(command.commands, name="router")
 main.add_typer(archiving.commands, name="runs")
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import typer
-
-from router_service.command import serve
+from router_service.command import commands
 
 if __name__ == "__main__":
-    typer.run(serve)
+    commands()

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from router_service.contract import Feedback, NoExactProfile, Observation, RouteQuery
+from router_service.drifting import watching
 from router_service.engine import Engine
 from router_service.fitting.fitter import LONGEST_NAME, Busy, FitForm, Fitter
 from router_service.groundwork.database import DatabaseLost, opened
@@ -74,6 +75,7 @@ async def running(settings: ProcessSettings, counts: Counts) -> AsyncGenerator[P
     """
     explorer = _explorer(settings.router.learning)
     engine = Engine(settings.router, explore=explorer)
+    counts.drifts.set_function(lambda: len(engine.drifts))
     _warm(engine)
     async with opened(settings.database.url, STEPS, pool=settings.database.pool) as database:
         table = ObservationTable(database, settings.router.store.keys)
@@ -83,6 +85,7 @@ async def running(settings: ProcessSettings, counts: Counts) -> AsyncGenerator[P
         every_s, ttl_days = settings.database.refresh_s, settings.router.learning.ttl_days
         async with task_group() as group:
             group.start_soon(learner.run, every_s, ttl_days)
+            group.start_soon(watching, lambda: engine.drifts)
             yield Parts(settings, engine, table, learner, counts, fitter, explorer)
             group.cancel_scope.cancel()
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
+from router_service.fitting.command import fit, inspect
+
 if TYPE_CHECKING:
     from router_service.process.config import ProcessSettings
 
@@ -19,11 +21,19 @@ _SWITCH_S: Final = 0.0005
 _FILE = typer.Option("-c", "--config", help="The configuration file; none: the defaults.")
 
 
-def serve(config: Annotated[Path | None, _FILE] = None) -> None:
+commands = typer.Typer(invoke_without_command=True, add_completion=False)
+commands.command("fit")(fit)
+commands.command("inspect")(inspect)
+
+
+@commands.callback()
+def serve(context: typer.Context, config: Annotated[Path | None, _FILE] = None) -> None:
     """Serve the router over HTTP until it is told to stop.
 
     It decides for gateways whose configuration has its address as router.url.
     """
+    if context.invoked_subcommand is not None:
+        return
     from router_service.process.config import Unusable, load
 
     try:

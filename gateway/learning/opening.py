@@ -5,25 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
-
-import anyio
-import structlog
 
 from gateway.learning.counts import LearningCounters
 from gateway.metering.ledger import Meter
 from gateway.pipeline import Pipeline
 from gateway.routing.observing import Observer
 from router_service.contract import Observations
+from router_service.drifting import watching
 from router_service.learning.drift import Drift
 from router_service.learning.explorer import Explorer
 from router_service.learning.settings import LearningSettings
 from techniques.core.groups import task_group
-
-_LOOK_S: Final = 60.0
-_DIGITS: Final = 3
-
-_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +59,3 @@ async def learning(
         group.start_soon(watching, seen.drifts)
         yield
         group.cancel_scope.cancel()
-
-
-async def watching(drifts: Callable[[], Sequence[Drift]]) -> None:
-    """Tell of each shift of a model's plain answers, once for as long as it lasts."""
-    told: set[tuple[str, str]] = set()
-    while True:
-        found = {(one.model, one.source): one for one in drifts()}
-        for name in sorted(found.keys() - told):
-            one = found[name]
-            _log.warning(
-                "router.drift",
-                model=one.model,
-                source=one.source,
-                before=round(one.before, _DIGITS),
-                now=round(one.now, _DIGITS),
-                sigmas=round(one.sigmas, 1),
-            )
-        told = set(found)
-        await anyio.sleep(_LOOK_S)

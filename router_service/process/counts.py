@@ -73,6 +73,11 @@ class Counts:
             ("result",),
             registry=self.registry,
         )
+        self.drifts = Gauge(
+            "lockgate_routing_drifts",
+            "Models whose plain answers are not what they were, counted for each who says so.",
+            registry=self.registry,
+        )
 
     def refreshed(self, *, done: bool) -> None:
         """Count that it was looked for something new."""

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from gateway.channels.overheard import Heard
 from gateway.learning.counts import LearningCounters
-from gateway.learning.opening import House, Seen, learning, watching
+from gateway.learning.opening import House, Seen, learning
 from gateway.learning.sampler import Sampler
 from gateway.learning.studying import studying
 from gateway.metering.ledger import RequestFinished
@@ -23,6 +23,7 @@ from gateway.routing.observing import Ended, Observer
 from gateway.routing.pace import Pace
 from gateway.wiring import Parts
 from router_service.contract import Observation
+from router_service.drifting import watching
 from router_service.learning.drift import Drift
 from router_service.learning.explorer import Explorer
 from router_service.learning.settings import (
@@ -176,7 +177,7 @@ async def test_a_shift_is_told_once_for_as_long_as_it_lasts(
             raise LookupError
         return found
 
-    monkeypatch.setattr("gateway.learning.opening._LOOK_S", 0.0)
+    monkeypatch.setattr("router_service.drifting._LOOK_S", 0.0)
     with capture_logs() as entries, pytest.raises(LookupError):
         await watching(drifts)
 

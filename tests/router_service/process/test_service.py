@@ -148,6 +148,23 @@ def test_feedback_reaches_the_row_of_its_request(router: RouterProcess) -> None:
     ] == 0.5
 
 
+def test_a_model_whose_plain_answers_have_shifted_is_counted(tmp_path: Path) -> None:
+    def shown(router: RouterProcess) -> bool:
+        return "lockgate_routing_drifts 1.0" in router.ask("GET", "/metrics").body.decode()
+
+    rows = [
+        observation(str(n), at=float(n + 1), quality=it, plain_quality=it, source="judge")
+        for n, it in enumerate([0.9] * 100 + [0.5] * 60)
+    ]
+    with RouterProcess(tmp_path) as router:
+        before = shown(router)
+        router.ask("POST", "/v1/observations", lines(*rows))
+        router.ask("POST", "/v1/fit")
+        after = shown(router)
+
+    assert (before, after) == (False, True)
+
+
 def test_a_caller_is_forgotten_in_memory_too(tmp_path: Path) -> None:
     with RouterProcess(tmp_path) as router:
         router.ask(
