@@ -110,6 +110,7 @@ async def choosing(
                 kept = ObservationTable(database, stated.store.keys)
                 learner, fitter = _pupils(database, stated, engine, counts)
                 group.start_soon(learner.run, stated.refresh_s, stated.learning.ttl_days)
+                group.start_soon(fitter.run)
         kept = kept if stated.learning.enabled else None
         observer = _observer(kept, counts, explorer)
         group.start_soon(observer.serve)

@@ -86,6 +86,7 @@ async def running(settings: ProcessSettings, counts: Counts) -> AsyncGenerator[P
         async with task_group() as group:
             group.start_soon(learner.run, every_s, ttl_days)
             group.start_soon(watching, lambda: engine.drifts)
+            group.start_soon(fitter.run)
             yield Parts(settings, engine, table, learner, counts, fitter, explorer)
             group.cancel_scope.cancel()
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Final
+from types import MappingProxyType
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 from starlette.requests import Request
@@ -22,21 +24,27 @@ from gateway.surfaces.incoming import headers_of
 from gateway.surfaces.operations import json_answer, refused
 from router_service.arms import PLAIN
 from router_service.contract import Feedback, Observations, RouterGone
+from router_service.learning.rewards import RELIABILITY, Source
 from techniques.core.errors import Unavailable, UnknownModel
 
 Score = Annotated[float, Field(ge=0, le=1)]
 _GONE: Final = "The router does not answer."
+_SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
+    {"feedback": "feedback", "test": "tests", "tool": "tool_success"}
+)
 
 
 class FeedbackForm(Section):
     """What is said of the answer to a request: its ``score``, 0 to 1.
 
     ``plain_score`` is what the plain call's answer would have deserved, as far as somebody knows.
+    ``source`` is who says so: a ``test`` that was run, a ``tool`` that worked or not, or anyone.
     """
 
     request_id: str = Field(min_length=1, max_length=256)
     score: Score
     plain_score: Score | None = None
+    source: Literal["feedback", "test", "tool"] = "feedback"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,14 @@ class FeedbackEndpoint:
         plain = form.plain_score
         if plain is None and arm == PLAIN.name:
             plain = form.score
-        said = Feedback(request_id=form.request_id, quality=form.score, plain_quality=plain)
+        source = _SOURCES[form.source]
+        said = Feedback(
+            request_id=form.request_id,
+            quality=form.score,
+            plain_quality=plain,
+            source=source,
+            reliability=RELIABILITY[source],
+        )
         try:
             return await kept.feedback(said)
         except RouterGone:

@@ -11,6 +11,7 @@ import structlog
 from pydantic import Field, model_validator
 
 from router_service.contract import Observation
+from router_service.groundwork.database import DatabaseLost
 from router_service.section import Section
 from router_service.settings import RouterSettings
 from router_service.store.fits import Kept
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from router_service.fitting.report import Proposal  # numpy takes long to import
 
 LONGEST_NAME: Final = 200
+SCHEDULE: Final = "schedule"
+"""Who has a fit served that nobody asked for."""
+_HOUR_S: Final = 3_600.0
 _MOST: Final = 10_000
 """Rows: more take more memory, and tell little that is new."""
 
@@ -92,6 +96,18 @@ class Fitter:
             return await self._fit(asked)
         finally:
             self._turn.release()
+
+    async def run(self) -> None:
+        """Fit every ``router.learning.fit_every_h`` hours, until cancelled."""
+        pause = self._settings.learning.fit_every_h * _HOUR_S
+        while pause:
+            await anyio.sleep(pause)
+            try:
+                await self.fit(FitForm(by=SCHEDULE))
+            except (Busy, DatabaseLost) as error:
+                _log.warning("fit.missed", reason=str(error))
+            except Exception:  # noqa: BLE001 - one of the boundaries: a service goes on
+                _log.exception("fit.failed")
 
     async def _fit(self, asked: FitForm) -> JsonObject:
         from router_service.fitting.proposing import propose  # numpy takes long to import

@@ -45,7 +45,8 @@ class LearningSettings(Section):
     """Nothing is learnt unless it is asked for.
 
     ``judge`` is the model that judges samples, None for the one that judges for techniques.
-    What was observed is deleted after ``ttl_days``.
+    What was observed is deleted after ``ttl_days``. Every ``fit_every_h`` hours each process finds
+    out anew what to decide by, and serves it if it is no worse; 0: only when it is asked to.
     """
 
     enabled: bool = False
@@ -53,3 +54,4 @@ class LearningSettings(Section):
     exploration: ExplorationSettings = ExplorationSettings()
     sampling: SamplingSettings = SamplingSettings()
     ttl_days: float = Field(90.0, gt=0, allow_inf_nan=False)
+    fit_every_h: float = Field(0.0, ge=0, le=8_760, allow_inf_nan=False)

@@ -113,6 +113,18 @@ def test_who_made_a_request_says_what_its_answer_was_worth_and_nobody_else_does(
     assert (row["quality"], row["plain_quality"], row["source"]) == (0.25, 0.25, "feedback")
 
 
+def test_who_says_so_decides_how_far_it_is_believed(gateway: Gateway) -> None:
+    name, told = ask(gateway).request_id, list[tuple[float, str, float]]()
+    for source, score in (("tool", 0.2), ("test", 1.0), ("tool", 0.4)):
+        said = {"request_id": name, "score": score, "source": source}
+        assert post(gateway, "/v1/feedback", said).status == 200
+        (row,) = observed(gateway)
+        told.append((row["quality"], row["source"], row["reliability"]))
+
+    assert told[:2] == [(0.2, "tool_success", 0.7), (1.0, "tests", 1.0)]
+    assert told[2] == told[1]
+
+
 @pytest.mark.parametrize(
     ("body", "param"),
     [
@@ -121,6 +133,7 @@ def test_who_made_a_request_says_what_its_answer_was_worth_and_nobody_else_does(
         ({"score": 1}, "request_id"),
         ({"request_id": "r", "score": 1, "comment": "x"}, "comment"),
         ({"request_id": "r", "score": 1, "plain_score": -1}, "plain_score"),
+        ({"request_id": "r", "score": 1, "source": "judge"}, "source"),
     ],
 )
 def test_feedback_that_is_none_is_refused_by_its_field(
