@@ -60,7 +60,8 @@ class Choosing:
     """Who chooses, and who keeps what came of it; None: nobody.
 
     ``explorer`` is what tries something out in this process, ``learner`` what brings observations
-    to the router here, ``fitter`` what finds out anew what that decides by.
+    to the router here, ``fitter`` what finds out anew what that decides by. ``far`` is the router,
+    where it is one far away.
     """
 
     router: Router
@@ -70,12 +71,15 @@ class Choosing:
     explorer: Explorer | None = None
     learner: Learner | None = None
     fitter: Fitter | None = None
+    far: RouterClient | None = None
 
     def routing(self, stated: RouterConfig, planner: Planner) -> Routing:
         """Return what asks for plans by what is *stated* now."""
         asker = Asker(
             self.router, self.encoder, stated.timeout_ms / 1000, stated.embedding.timeout_s
         )
+        if self.far is not None:
+            self.far.within_s = stated.timeout_ms / 1000
         menus = Menus(planner, stated.stated_arms)
         kind = stated.type if stated.url is None else "remote"
         return Routing(menus, asker, kind, stated.lambda_, self.observer.pace, self.observer.listen)
@@ -97,11 +101,11 @@ async def choosing(
         encoder = await _encoder(stated, stack)
         group = await stack.enter_async_context(task_group())
         stack.callback(group.cancel_scope.cancel)
-        explorer, learner, fitter = _explorer(stated), None, None
+        explorer, learner, fitter, far = _explorer(stated), None, None, None
         router: Router
         kept: Observations | None
         if stated.url is not None:
-            router = kept = await stack.enter_async_context(_far(stated, counts))
+            router = kept = far = await stack.enter_async_context(_far(stated, counts))
         else:
             router = engine = make(stated, explorer)
             database = await _database(config, stack)
@@ -115,7 +119,7 @@ async def choosing(
         observer = _observer(kept, counts, explorer)
         group.start_soon(observer.serve)
         stack.push_async_callback(_finish, observer)
-        yield Choosing(router, encoder, kept, observer, explorer, learner, fitter)
+        yield Choosing(router, encoder, kept, observer, explorer, learner, fitter, far)
 
 
 @asynccontextmanager

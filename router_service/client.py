@@ -30,6 +30,9 @@ from techniques.core.groups import task_group
 
 _PATIENCE_S: Final = 5.0
 _MOST_ANSWER: Final = 1_048_576
+_NEARLY: Final = 0.9
+_LONGEST: Final = 200
+_MOST_TOLD: Final = 20
 _FINISH_S: Final = 2.0
 _UNSENDABLE: Final = frozenset({400, 413, 422})
 _LINES: Final = {"content-type": "application/x-ndjson"}
@@ -51,7 +54,8 @@ class Remote:
 class RouterClient:
     """The contract's ``Router`` and ``Observations`` by *remote*, over *http*.
 
-    *count* is told of observations that were sent, and of those that could not be.
+    *count* is told of observations that were sent, and of those that could not be. ``within_s`` is
+    what a decision may take by now.
     """
 
     def __init__(
@@ -61,7 +65,7 @@ class RouterClient:
         count: Callable[[Result, int], None] = lambda _result, _number: None,
     ) -> None:
         self._http = http
-        self._within_s = remote.within_s
+        self.within_s = remote.within_s
         self._breaker = Breaker()
         self.outbox = Outbox(self._send, count, remote.most)
 
@@ -74,9 +78,10 @@ class RouterClient:
         """
         if not self._breaker.lets_through(anyio.current_time()):
             raise RouterGone("it has failed before, and is not asked for a while")
+        began = anyio.current_time()
         try:
             status, body = await self._answer(query)
-            decision = _decision(status, body)
+            decision = _decision(status, body, strict=query.strict)
         except NoExactProfile:
             self._breaker.succeeded()
             raise
@@ -84,10 +89,21 @@ class RouterClient:
             self._breaker.failed(anyio.current_time())
             raise
         except BaseException:
-            self._breaker.left()
+            self._gave_up(began)
             raise
         self._breaker.succeeded()
         return decision
+
+    def _gave_up(self, began: float) -> None:
+        """Note that nobody waits any more: the router was too slow, if it had nearly all its time.
+
+        Who asks may have a deadline of its own that is the same as ours, and comes first.
+        """
+        now = anyio.current_time()
+        if now - began >= _NEARLY * self.within_s:
+            self._breaker.failed(now)
+        else:
+            self._breaker.left()
 
     async def observe(self, rows: Sequence[Observation]) -> None:
         """Send *rows* soon; what does not fit is dropped and counted."""
@@ -129,7 +145,7 @@ class RouterClient:
 
     async def _answer(self, query: RouteQuery) -> tuple[int, bytes]:
         body = query.model_dump_json(by_alias=True, exclude_defaults=True).encode()
-        return await self._ask("POST", "/v1/route", body, within_s=self._within_s)
+        return await self._ask("POST", "/v1/route", body, within_s=self.within_s)
 
     async def _send(self, rows: Sequence[Observation]) -> None:
         lines = "\n".join(row.model_dump_json(exclude_defaults=True) for row in rows)
@@ -202,8 +218,8 @@ async def connected(
             await client.outbox.finish(_FINISH_S)
 
 
-def _decision(status: int, body: bytes) -> RouteDecision:
-    if status == 409:
+def _decision(status: int, body: bytes, *, strict: bool) -> RouteDecision:
+    if status == 409 and strict:  # to any other request it is no answer
         raise _no_profile(body)
     if status != 200:
         raise _gone(status, body)
@@ -216,9 +232,14 @@ def _decision(status: int, body: bytes) -> RouteDecision:
 def _no_profile(body: bytes) -> Exception:
     try:
         told = orjson.loads(body)["error"]
-        return NoExactProfile(str(told["profile"]), list(map(str, told["have"])), str(told["want"]))
+        have = [_short(one) for one in list(told["have"])[:_MOST_TOLD]]
+        return NoExactProfile(_short(told["profile"]), have, _short(told["want"]))
     except (ValueError, LookupError, TypeError):
         return _gone(409, body)
+
+
+def _short(said: object) -> str:
+    return str(said)[:_LONGEST]
 
 
 def _gone(status: int, body: bytes) -> RouterGone:

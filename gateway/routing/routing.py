@@ -129,7 +129,7 @@ def _routed(decision: RouteDecision, lambda_: float) -> Routed:
     return Routed(
         arm=decision.arm,
         why=decision.why[:_LONGEST],
-        router=decision.router,
+        router=decision.router[:_LONGEST],
         propensity=decision.propensity,
         explored=decision.explored,
         lambda_=lambda_,

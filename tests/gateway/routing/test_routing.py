@@ -3,12 +3,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import anyio
+import httpx2
 import pytest
 
+from gateway.choosing import Choosing
+from gateway.config.router import RouterConfig
 from gateway.metering.routed import Routed, read, written
 from gateway.planning.plan import Defaults
 from gateway.policy.keys import Caller
+from gateway.routing.observing import Observer
+from gateway.routing.pace import Pace
 from router_service.arms import Arm
+from router_service.client import Remote, RouterClient
 from router_service.contract import NoExactProfile, RouterGone
 from techniques.core.errors import NotLearnt, RequestRejected
 from techniques.core.events import Warned
@@ -192,6 +198,23 @@ async def test_what_the_router_warns_of_the_client_is_told() -> None:
     scene = Scene(Scripted("none", said={"warnings": ["an estimate"]}))
 
     assert (await scene.routed()).warnings == (Warned("router_note", "an estimate"),)
+
+
+async def test_what_a_router_calls_itself_is_kept_no_longer_than_a_name() -> None:
+    made = await Scene(Scripted("none", said={"router": "r" * 900_000})).routed()
+
+    assert made.routed is not None
+    assert len(made.routed.router) <= 200
+
+
+async def test_a_router_far_away_is_given_the_time_that_is_stated_now() -> None:
+    async with httpx2.AsyncClient(base_url="http://router") as http:
+        far = RouterClient(http, Remote("http://router", within_s=1.0))
+        observer = Observer(None, lambda _result, _number: None, Pace())
+        chooses = Choosing(far, None, None, observer, far=far)
+        chooses.routing(RouterConfig(url="http://router", timeout_ms=50), Scene().planner)
+
+    assert far.within_s == 0.05
 
 
 async def test_a_menu_is_kept_for_requests_that_change_nothing_of_it() -> None:

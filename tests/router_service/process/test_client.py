@@ -11,6 +11,7 @@ import anyio
 import httpx2
 import pytest
 
+from gateway.routing.asking import Asker
 from router_service.client import Remote, RouterClient, connected
 from router_service.contract import (
     Feedback,
@@ -200,6 +201,70 @@ async def test_whatever_is_no_decision_is_a_router_that_is_gone(
             await client.route(QUERY)
 
     assert len(far.bodies) == 1
+
+
+async def test_who_was_not_strict_is_not_refused_for_want_of_a_profile() -> None:
+    none = {"error": {"profile": "small", "have": ["large"], "want": "small"}}
+    far = Answers(httpx2.Response(409, json=none))
+    async with far.client() as client:
+        with pytest.raises(RouterGone, match="409"):
+            await client.route(QUERY)
+        with pytest.raises(NoExactProfile):
+            await client.route(QUERY.model_copy(update={"strict": True}))
+
+
+async def test_what_a_refusal_says_is_no_longer_than_a_client_can_be_told() -> None:
+    have = ["h" * 100_000, *map(str, range(1_000))]
+    long = {"profile": "p" * 100_000, "have": have, "want": "w" * 100_000}
+    far = Answers(httpx2.Response(409, json={"error": long}))
+    async with far.client() as client:
+        with pytest.raises(NoExactProfile) as told:
+            await client.route(QUERY.model_copy(update={"strict": True}))
+
+    assert len(str(told.value)) + len("".join(told.value.have)) < 10_000
+
+
+class Hangs:
+    """A router that answers nothing; ``asked`` is how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        del request
+        self.asked += 1
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    @asynccontextmanager
+    async def client(self, within_s: float) -> AsyncGenerator[RouterClient]:
+        transport = httpx2.MockTransport(self)
+        async with httpx2.AsyncClient(base_url="http://router", transport=transport) as http:
+            yield RouterClient(http, Remote("http://router", None, within_s))
+
+
+@pytest.mark.parametrize("reloaded", [False, True])
+async def test_one_that_hangs_is_left_alone_though_who_asks_has_the_same_deadline(
+    reloaded: bool,  # noqa: FBT001
+) -> None:
+    far = Hangs()
+    async with far.client(PLENTY_S if reloaded else 0.02) as client:
+        client.within_s = 0.02
+        asker = Asker(client, None, 0.02, 1.0)
+        answers = [await asker.ask(QUERY, "") for _ in range(8)]
+
+    assert far.asked == 5
+    assert [answer.failing for answer in answers] == 5 * ["slow"] + 3 * ["gone"]
+
+
+async def test_clients_that_leave_early_do_not_make_a_router_one_that_hangs() -> None:
+    far = Hangs()
+    async with far.client(PLENTY_S) as client:
+        for _ in range(8):
+            with anyio.move_on_after(0.005):
+                await client.route(QUERY)
+
+    assert far.asked == 8
 
 
 async def test_after_five_failures_it_is_not_asked() -> None:
