@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -21,6 +20,7 @@ from techniques.core import registry
 from tests.deploy.files import DEMO, ROOT, read, services
 from tests.deploy.playing import PROGRAM, traffic
 from tests.docs.documents import ADDRESS, commands
+from tests.e2e.test_reload import within
 from tests.fakes.client import Exchange, request
 from tests.fakes.gateway import Gateway
 from tests.fakes.router import RouterProcess
@@ -60,31 +60,39 @@ def simulator() -> Iterator[Simulator]:
 
 
 @pytest.fixture(scope="module")
+def database(postgres: Postgres) -> str:
+    return postgres.database()
+
+
+@pytest.fixture(scope="module")
+def router(tmp_path_factory: pytest.TempPathFactory, database: str) -> Iterator[RouterProcess]:
+    """Run the router of the demonstration, at an address of this machine."""
+    stated = services(DEMO)["router"]["environment"]
+    moved = {"LOCKGATE_SERVER__HOST": "127.0.0.1", "LOCKGATE_DATABASE__URL": database}
+    folder, config = tmp_path_factory.mktemp("router"), ROOT / "deploy/demo/router.yaml"
+    with RouterProcess(folder, {**stated, **moved}, config=config) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def gateway(
     tmp_path_factory: pytest.TempPathFactory,
     simulator: Simulator,
     valkey: Valkey,
-    postgres: Postgres,
+    router: RouterProcess,
+    database: str,
 ) -> Iterator[Gateway]:
     config = read("deploy/demo/lockgate.yaml")
     config["server"] |= {"host": "127.0.0.1", "port": 0}
-    config["database"] = {"url": postgres.database()}
+    config["database"] = {"url": database}
     stated = services(DEMO)["gateway"]["environment"]
-    with _router(tmp_path_factory.mktemp("router"), config["database"]["url"]) as router:
-        moved = {
-            "SIMULATOR_URL": simulator.url,
-            "LOCKGATE_REDIS_URL": valkey.url,
-            "ROUTER_URL": router.url,
-        }
-        with Gateway(tmp_path_factory.mktemp("demo"), config, {**stated, **moved}) as running:
-            yield running
-
-
-def _router(folder: Path, database: str) -> RouterProcess:
-    """Return the router of the demonstration, at an address of this machine."""
-    stated = services(DEMO)["router"]["environment"]
-    moved = {"LOCKGATE_SERVER__HOST": "127.0.0.1", "LOCKGATE_DATABASE__URL": database}
-    return RouterProcess(folder, {**stated, **moved}, config=ROOT / "deploy/demo/router.yaml")
+    moved = {
+        "SIMULATOR_URL": simulator.url,
+        "LOCKGATE_REDIS_URL": valkey.url,
+        "ROUTER_URL": router.url,
+    }
+    with Gateway(tmp_path_factory.mktemp("demo"), config, {**stated, **moved}) as running:
+        yield running
 
 
 @pytest.fixture
@@ -128,6 +136,26 @@ def test_every_kind_of_traffic_gets_what_it_came_for(gateway: Gateway, scene: An
 
 def test_every_technique_that_is_asked_for_there_is() -> None:
     assert set(traffic().TECHNIQUES) <= {"auto", *registry.load(catalog)}
+
+
+def test_what_comes_of_the_routers_choices_is_learnt(
+    gateway: Gateway, router: RouterProcess
+) -> None:
+    load = traffic()
+    headers = {"authorization": f"Bearer {load.KEYS['app']}"}
+    said = [{"role": "user", "content": "What is 17 * 23?"}]
+    body = orjson.dumps({"model": "auto/sim-small", "messages": said})
+    for _ in range(5):
+        reply = Exchange(gateway.port, request(load.CHAT, body, headers)).whole()
+        assert reply.status == 200
+
+    token = services(DEMO)["router"]["environment"]["LOCKGATE_ROUTER_TOKEN"]
+
+    def kept() -> bool:
+        lines = router.ask("GET", "/v1/observations", token=token).body.splitlines()
+        return len([line for line in lines if orjson.loads(line)["caller"] == "app"]) >= 5
+
+    assert within(20, kept)
 
 
 def test_a_key_is_held_to_its_budget_whichever_worker_it_meets(
