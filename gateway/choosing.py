@@ -21,7 +21,7 @@ from gateway.metering.meters.router import RouterMeter
 from gateway.planning.planner import Planner
 from gateway.routing.asking import Asker
 from gateway.routing.menu import Menus
-from gateway.routing.observing import Observer
+from gateway.routing.observing import Forgets, Observer
 from gateway.routing.pace import Pace
 from gateway.routing.routing import Routing
 from router_service.contract import Encoder, Observation, Observations, Router
@@ -115,11 +115,11 @@ async def choosing(
                 learner, fitter = _pupils(database, stated, engine, counts)
                 group.start_soon(learner.run, stated.refresh_s, stated.learning.ttl_days)
                 group.start_soon(fitter.run)
-        kept = kept if stated.learning.enabled else None
-        observer = _observer(kept, counts, explorer)
+        observer = _observer(config, kept, counts, explorer)
         group.start_soon(observer.serve)
         stack.push_async_callback(_finish, observer)
-        yield Choosing(router, encoder, kept, observer, explorer, learner, fitter, far)
+        own = observer.observations, observer, explorer, learner, fitter, far
+        yield Choosing(router, encoder, *own)
 
 
 @asynccontextmanager
@@ -167,6 +167,23 @@ def _pupils(
     return learner, Fitter(stated, table, served, learner)
 
 
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """A database that is opened to delete from it: nothing is learnt here, but may have been."""
+
+    config: Config
+
+    async def forget(self, caller: str) -> int:
+        """Delete what was observed of *caller*, and return how many rows that were."""
+        keys = self.config.router.store.keys
+        async with opened(self.config.database.url, STEPS) as database:
+            return await ObservationTable(database, keys).forget(caller)
+
+
+def _archive(config: Config) -> Forgets | None:
+    return _Closed(config) if config.database.kept else None
+
+
 def _explorer(stated: RouterConfig) -> Explorer | None:
     """Return what tries arms out; where the router is far away, that is there."""
     if not stated.learning.enabled or stated.url is not None:
@@ -179,9 +196,11 @@ def _settle(explorer: Explorer, _ended: object, observed: Observation) -> None:
 
 
 def _observer(
-    kept: Observations | None, counts: RouterMeter, explorer: Explorer | None
+    config: Config, kept: Observations | None, counts: RouterMeter, explorer: Explorer | None
 ) -> Observer:
-    observer = Observer(kept, counts.observed, Pace())
+    learns = config.router.learning.enabled
+    observer = Observer(kept if learns else None, counts.observed, Pace())
+    observer.archive = _archive(config) if kept is None else kept
     observer.said = counts.said
     if explorer is not None:
         observer.beside.append(partial(_settle, explorer))

@@ -143,6 +143,14 @@ def _hashed(params: Json) -> str:
     return hashlib.blake2b(text, digest_size=8).hexdigest()
 
 
+class Forgets(Protocol):
+    """Where something was kept of requests once, whether or not more is kept now."""
+
+    async def forget(self, caller: str) -> int:
+        """Delete what was observed of *caller*, and return how many rows that were."""
+        ...
+
+
 class Said(Protocol):
     """Counts what somebody said of an answer."""
 
@@ -159,7 +167,8 @@ class Observer:
     """Hands what is observed to *observations*, soon; what is too much is dropped and counted.
 
     ``beside`` is told of each request that tells something, at once and in its way: it must not
-    take long. ``said`` counts feedback; ``listener`` chooses what is judged.
+    take long. ``said`` counts feedback; ``listener`` chooses what is judged. ``archive`` deletes
+    what was kept of a key: also where nothing is observed any more.
     """
 
     def __init__(
@@ -171,6 +180,7 @@ class Observer:
         most: int = _MOST,
     ) -> None:
         self.observations = observations
+        self.archive: Forgets | None = observations
         self._count = count
         self.pace = pace
         self._most = most
@@ -216,12 +226,12 @@ class Observer:
         Raises:
             RouterGone: Nobody knows.
             DatabaseLost: As well.
+            DatabaseUnusable: As well.
         """
         kept = [one for one in self._waiting if one.caller != caller]
         unkept = len(self._waiting) - len(kept)
         self._waiting = deque(kept)
-        assert self.observations is not None, "there is something to delete"
-        return unkept + await self.observations.forget(caller)
+        return unkept + (0 if self.archive is None else await self.archive.forget(caller))
 
     def _remember(self, observed: Observation) -> None:
         self._recent[observed.request_id] = observed.caller, observed.arm

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from gateway.config.section import Section
 from gateway.policy.keys import Caller
 from gateway.routing.observing import Observer
-from gateway.stores.database.engine import DatabaseLost
+from gateway.stores.database.engine import DatabaseLost, DatabaseUnusable
 from gateway.stores.database.ledger import LedgerTable
 from gateway.surfaces import admin
 from gateway.surfaces.asked import asked_at, form_of
@@ -118,10 +118,8 @@ class FeedbackEndpoint:
         if key is None:
             return refused("say whose: ?key=NAME", 400, "key")
         observer = self.front.observer
-        gone = 0
-        if observer is not None and observer.observations is not None:
-            try:
-                gone = await observer.forget(key)
-            except (RouterGone, DatabaseLost):
-                return refused(_GONE, 503)
+        try:
+            gone = 0 if observer is None else await observer.forget(key)
+        except (RouterGone, DatabaseLost, DatabaseUnusable):
+            return refused(_GONE, 503)
         return json_answer({"forgotten": gone})

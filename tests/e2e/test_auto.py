@@ -62,6 +62,14 @@ def observed(gateway: Gateway) -> list[dict[str, Any]]:
         return [dict(row) for row in database.execute("SELECT * FROM router_observations")]
 
 
+def forgotten(gateway: Gateway, key: str = "k1") -> int:
+    told = {"authorization": f"Bearer {ADMIN_TOKEN}"}
+    path = f"/admin/observations?key={key}"
+    deleted = Exchange(gateway.port, request(path, None, told, "DELETE")).whole()
+    assert deleted.status == 200, deleted.body
+    return int(deleted.json["forgotten"])
+
+
 def test_a_router_chooses_and_what_came_of_it_is_observed(gateway: Gateway) -> None:
     answer = ask(gateway, category="sums", **{"lambda": "2"})
     plain = ask(gateway, "small")
@@ -155,10 +163,20 @@ def test_feedback_is_taken_after_a_restart_and_all_of_a_key_is_deleted(tmp_path:
         other = post(gateway, "/v1/feedback", {"request_id": names[0], "score": 0}, "k2")
         assert other.status == 404
         assert [row["quality"] for row in observed(gateway)] == [1.0, None, None]
-        told = {"authorization": f"Bearer {ADMIN_TOKEN}"}
-        path = "/admin/observations?key=k1"
-        deleted = Exchange(gateway.port, request(path, None, told, "DELETE")).whole()
-        assert (deleted.status, deleted.json) == (200, {"forgotten": 3})
+        assert forgotten(gateway) == 3
+        assert observed(gateway) == []
+
+
+@pytest.mark.parametrize("later", [{"type": "semknn"}, {"type": "fixed"}])
+def test_what_was_observed_of_a_key_can_be_deleted_when_nothing_is_learnt_any_more(
+    tmp_path: Path, later: Mapping[str, Json]
+) -> None:
+    with Gateway(tmp_path, settings(9, 9, _changes(tmp_path, LEARNING))) as gateway:
+        ask(gateway)
+    with Gateway(tmp_path, settings(9, 9, _changes(tmp_path, later))) as gateway:
+        assert len(observed(gateway)) == 1
+        assert forgotten(gateway, "k2") == 0
+        assert forgotten(gateway) == 1
         assert observed(gateway) == []
 
 
