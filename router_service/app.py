@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from random import SystemRandom  # noqa: TID251 - who tries something out throws true dice
 from time import monotonic
 from typing import Any, Final
@@ -17,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from router_service.contract import Feedback, NoExactProfile, Observation, RouteQuery
+from router_service.contract import Feedback, NoExactProfile, RouteQuery
 from router_service.drifting import watching
 from router_service.engine import Engine
 from router_service.fitting.fitter import LONGEST_NAME, Busy, FitForm, Fitter
@@ -28,6 +27,7 @@ from router_service.process import agentcodec
 from router_service.process.access import Access
 from router_service.process.config import ProcessSettings
 from router_service.process.counts import Counted, Counts
+from router_service.process.earned import Earned
 from router_service.process.replies import (
     Refused,
     body_of,
@@ -46,7 +46,6 @@ from router_service.store.steps import STEPS
 from techniques.core.groups import task_group
 
 _LONGEST_CALLER: Final = 500
-_DAY_S: Final = 86_400.0
 _FIRST: Final = (
     b'{"model": "", "offers": [{"arm": "none"}, {"arm": "self_consistency/5", "cost": 4.0}],'
     b' "vector": {"encoder": "", "values": [1.0]}, "explore": false}'
@@ -110,6 +109,7 @@ class Endpoints:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._most = parts.settings.server.max_body
+        self._earned = Earned(parts.explorer)
 
     async def route(self, request: Request) -> Response:
         """``POST /v1/route``: decide."""
@@ -140,7 +140,7 @@ class Endpoints:
 
     async def take(self, request: Request) -> Response:
         """``POST /v1/observations``: keep what was observed."""
-        coming = Import(self._parts.table, self._parts.settings.server.max_import, self._earn)
+        coming = Import(self._parts.table, self._parts.settings.server.max_import, self._earned)
         try:
             await coming.take(request)
         except Refused as error:
@@ -149,12 +149,6 @@ class Endpoints:
         finally:
             self._parts.counts.observed.labels("kept").inc(coming.observed)
         return json_reply({"observed": coming.observed})
-
-    def _earn(self, rows: Sequence[Observation]) -> None:
-        """Have the explorer count what requests of the last day cost: a share is its to spend."""
-        since = datetime.now(UTC).timestamp() - _DAY_S
-        if self._parts.explorer is not None:
-            self._parts.explorer.observe(row for row in rows if row.at >= since)
 
     async def give(self, request: Request) -> Response:
         """``GET /v1/observations``: all that there is."""

@@ -120,8 +120,10 @@ class Engine:
         """Learn *rows* too, or nothing but them.
 
         It takes its time: call it in another thread, and not in two at once. Until it is done,
-        decisions go on by what was known.
+        decisions go on by what was known. A row of a time that is yet to come counts as one of now:
+        beside it all others would be too old to count.
         """
+        rows = _come(rows, self._clock())
         if self._watch is not None:
             self._watch.learn(rows, afresh=afresh)
         self._scorer = self._scorer.learnt(rows, afresh=afresh)
@@ -134,6 +136,10 @@ class Engine:
     def serve(self, scorer: Scorer) -> None:
         """Decide by *scorer* from now on: one that was learnt elsewhere, and found good."""
         self._scorer = scorer
+
+
+def _come(rows: Sequence[Observation], now: float) -> Sequence[Observation]:
+    return [row if row.at <= now else row.model_copy(update={"at": now}) for row in rows]
 
 
 def _watch() -> Watch:

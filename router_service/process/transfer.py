@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
+from datetime import UTC, datetime
 from typing import Final
 
 import orjson
@@ -19,6 +20,7 @@ from router_service.store.rows import Unfit
 _LONGEST_LINE: Final = 262_144
 _BATCH: Final = 100
 _CHUNK: Final = 100
+_AHEAD_S: Final = 86_400.0  # a clock may be wrong
 LINES: Final = "application/x-ndjson"
 
 
@@ -60,9 +62,13 @@ class Import:
 
     def _read(self, line: bytes) -> Observation:
         try:
-            return read_as(Observation, line)
+            row = read_as(Observation, line)
         except Refused as error:
             raise Refused(400, "invalid_observation", f"line {self._line}: {error}") from None
+        if row.at > datetime.now(UTC).timestamp() + _AHEAD_S:
+            message = f"line {self._line}: at: it is yet to come; seconds since 1970 are wanted"
+            raise Refused(400, "invalid_observation", message)
+        return row
 
     async def _keep(self) -> None:
         rows, self._waiting = self._waiting, []

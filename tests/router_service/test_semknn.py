@@ -244,6 +244,22 @@ def test_what_was_learnt_before_stays_and_a_row_is_replaced_by_its_name() -> Non
     assert grown.decide(asked).arm == "none"
 
 
+@pytest.mark.parametrize("ahead", [2.0, 1_000.0])
+def test_one_row_of_a_clock_that_is_wrong_makes_no_other_old(ahead: float) -> None:
+    now = 1_780_000_000.0
+    asked = query("none", "best_of_n/3", vector=EAST)
+    right = [each.model_copy(update={"at": now - 60}) for each in two_towns(120)]
+    odd = row("odd", "none", 0.0, at=now * ahead)
+    learnt = Engine(SEMKNN, clock=lambda: now)
+
+    learnt.learn(right)
+    before = learnt.decide(asked)
+    learnt.learn([odd])
+
+    assert before.arm == "best_of_n/3"
+    assert learnt.decide(asked).arm == "best_of_n/3"
+
+
 def test_learning_afresh_forgets_what_was_known() -> None:
     learnt = engine(two_towns(120))
 
