@@ -19,6 +19,7 @@ from gateway.config.router import RouterConfig
 from gateway.embedding import EmbeddingCalls
 from gateway.metering.meters.router import RouterMeter
 from gateway.planning.planner import Planner
+from gateway.reasons import why_of
 from gateway.routing.asking import Asker
 from gateway.routing.menu import Menus
 from gateway.routing.observing import Forgets, Observer
@@ -144,7 +145,7 @@ async def _encoder(stated: RouterConfig, stack: AsyncExitStack) -> Encoder | Non
     try:
         return await anyio.to_thread.run_sync(encoder_of, stated.embedding, calls)
     except Unusable as unusable:
-        _log.error("encoder.unusable", reason=str(unusable))
+        _log.error("encoder.unusable", reason=why_of(unusable))
         return None
 
 

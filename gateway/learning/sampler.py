@@ -17,6 +17,7 @@ from gateway.learning.counts import Kind, Result
 from gateway.learning.estimates import Usual, expected_usd
 from gateway.learning.learnt import Answered, Learner, plain_usd
 from gateway.learning.running import Laboratory
+from gateway.reasons import why_of
 from router_service.arms import PLAIN, arm_of
 from router_service.contract import RouterGone
 from router_service.groundwork.database import DatabaseLost
@@ -114,7 +115,7 @@ class Sampler:
                 try:
                     await self._study(kind, answered)
                 except (RouterGone, DatabaseLost) as lost:
-                    _log.warning("learning.unkept", kind=kind, reason=str(lost))
+                    _log.warning("learning.unkept", kind=kind, reason=why_of(lost))
                     self._counts.studied(kind, "failed")
                 except Exception:  # noqa: BLE001 - a bug must not end the learning of all others
                     _log.exception("learning.bug", kind=kind)

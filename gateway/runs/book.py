@@ -89,7 +89,7 @@ class RunBook:
         try:
             return await self.journal.waits(owner, body)
         except JournalLost as lost:
-            _log.warning("journal.lost", reason=str(lost))
+            _log.warning("journal.lost", reason=why_of(lost))
             return False
 
     async def find(self, name: RunName) -> Stored | None:
