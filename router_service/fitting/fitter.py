@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import anyio
@@ -115,8 +116,12 @@ class Fitter:
         await self._learner.refresh()
         rows = await self._rows.recent(_MOST)
         now, settings = datetime.now(UTC), self._served.settings(self._settings)
-        with anyio.CancelScope(shield=True):  # the thread would go on, and not be waited for
-            found = await anyio.to_thread.run_sync(propose, rows, settings, now.isoformat())
+        left: list[bool] = []  # by who waits for the thread: it ends soon then
+        fits = partial(propose, rows, settings, now.isoformat(), lambda: bool(left))
+        try:
+            found = await anyio.to_thread.run_sync(fits, abandon_on_cancel=True)
+        finally:
+            left.append(True)
         report = _report(settings.type, len(rows), asked, found)
         if found.found is not None and report["served"]:
             kept = await self._served.fits.keep(found.found, report, asked.by, now.timestamp())

@@ -19,17 +19,30 @@ from router_service.settings import RouterSettings
 
 _FACTORS: Final = MappingProxyType({"neighbours": 2, "kappa": 2.0, "caution": 2.0})
 
-Propose: TypeAlias = Callable[[Sequence[Observation], RouterSettings, str], Proposal]
+Stopped: TypeAlias = Callable[[], bool]
+Propose: TypeAlias = Callable[[Sequence[Observation], RouterSettings, str, Stopped], Proposal]
 
 
-def propose(rows: Sequence[Observation], settings: RouterSettings, created: str = "") -> Proposal:
+class BrokenOff(Exception):
+    """Nobody waits for it any more."""
+
+
+def propose(
+    rows: Sequence[Observation],
+    settings: RouterSettings,
+    created: str = "",
+    stopped: Stopped = lambda: False,
+) -> Proposal:
     """Return what may take the place of what is in *settings*, tried on *rows*.
 
     It takes its time: call it in another thread.
+
+    Raises:
+        BrokenOff: It was *stopped*, which is looked at now and then.
     """
     if settings.type not in _PROPOSE:
         return _nothing(f"there is nothing to fit: router.type is {settings.type}")
-    return _PROPOSE[settings.type](rows, settings, created)
+    return _PROPOSE[settings.type](rows, settings, created, stopped)
 
 
 def _nothing(why: str, found: Weights | Tuned | None = None) -> Proposal:
@@ -37,7 +50,7 @@ def _nothing(why: str, found: Weights | Tuned | None = None) -> Proposal:
 
 
 def _propose_weights(
-    rows: Sequence[Observation], settings: RouterSettings, created: str
+    rows: Sequence[Observation], settings: RouterSettings, created: str, stopped: Stopped
 ) -> Proposal:
     try:
         trained = weighed(rows, lambda_=settings.lambda_, created=created)
@@ -51,7 +64,8 @@ def _propose_weights(
         del known
         return AcmLinear(now)
 
-    tried = fit_and_check(rows, as_it_is, partial(_weighed, settings.lambda_), settings.lambda_)
+    candidate = _until(stopped, partial(_weighed, settings.lambda_))
+    tried = fit_and_check(rows, as_it_is, candidate, settings.lambda_)
     why = doubt(trained)
     figures = figures_of(tried) | {"training": training_of(trained)}
     return Proposal(found, tried.promoted and why is None, why or tried.why, figures)
@@ -64,12 +78,23 @@ def _weighed(lambda_: float, known: Sequence[Observation]) -> Scorer:
         return AcmLinear(None)
 
 
-def _propose_tuning(rows: Sequence[Observation], settings: RouterSettings, _: str) -> Proposal:
+def _until(stopped: Stopped, fit: Fit) -> Fit:
+    def learns(known: Sequence[Observation]) -> Scorer:
+        if stopped():
+            raise BrokenOff
+        return fit(known)
+
+    return learns
+
+
+def _propose_tuning(
+    rows: Sequence[Observation], settings: RouterSettings, _: str, stopped: Stopped
+) -> Proposal:
     """Choose by one half of the prompts, and try the choice on the other.
 
     What is best of several is too good where it was chosen.
     """
-    now = _with(settings, tuned(settings.semknn))
+    now = _until(stopped, _with(settings, tuned(settings.semknn)))
     chosen_on = [row for row in rows if half(row)]
     best, gain = None, 0.0
     for one in _beside(tuned(settings.semknn)):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from router_service.fitting.proposing import propose
+from router_service.fitting.proposing import BrokenOff, propose
 from router_service.learning.promotion import half
 from router_service.learning.training import train
 from router_service.parameters import Tuned, Weights, applied
@@ -89,3 +89,17 @@ def test_a_router_without_parameters_has_nothing_to_fit() -> None:
 
     assert (found.found, found.promoted) == (None, False)
     assert "nothing to fit" in found.why
+
+
+@pytest.mark.parametrize("settings", [LINEAR, SEMKNN])
+def test_it_is_broken_off_when_nobody_waits_any_more(settings: RouterSettings) -> None:
+    looks: list[bool] = []
+
+    def stopped() -> bool:
+        looks.append(True)
+        return len(looks) > 2
+
+    with pytest.raises(BrokenOff):
+        propose(traffic(600), settings, "", stopped)
+
+    assert len(looks) == 3
