@@ -143,8 +143,8 @@ def test_what_comes_of_another_fault_is_not_told(file: Path, text: str) -> None:
         ),
         (
             "router: {kind: fixed}",
-            "router.kind: there is no such setting; allowed here: semknn, acm_table, acm_linear, type, "
-            "lambda, embedding, learning, store, url, token, timeout_ms, arms, refresh_s",
+            "router.kind: there is no such setting; allowed here: semknn, acm_table, acm_linear, "
+            "type, lambda, embedding, learning, store, url, token, timeout_ms, arms, refresh_s",
         ),
         ("server: {port: 70000}", "server.port: must be less than or equal to 65535"),
     ],
