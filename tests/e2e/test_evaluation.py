@@ -82,7 +82,7 @@ def test_what_is_killed_and_stopped_goes_on_and_comes_to_one_report(
     with (prompts.parent / "out" / "records.jsonl").open("ab") as file:
         file.write(b'{"kind": "answer", "config_ha')  # as if it was killed while it wrote
     stopped = _started(command)
-    _until(prompts, 20)
+    _until(prompts, 12)
     stopped.send_signal(signal.SIGINT)
     out, _ = stopped.communicate(timeout=MOST_S)
     assert stopped.returncode == 130, out

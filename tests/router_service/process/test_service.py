@@ -189,7 +189,8 @@ def test_who_is_to_be_forgotten_must_be_said(router: RouterProcess, query: str) 
 def test_what_another_process_writes_is_learnt_and_what_it_forgets_forgotten(
     tmp_path: Path, database_url: str
 ) -> None:
-    variables = {"LOCKGATE_DATABASE__URL": database_url}
+    # neither looks by itself, so that what is learnt is learnt when it is asked to
+    variables = {"LOCKGATE_DATABASE__URL": database_url, "LOCKGATE_DATABASE__REFRESH_S": "3600"}
     with (
         RouterProcess(tmp_path, variables) as one,
         RouterProcess(tmp_path / "other", variables) as other,
