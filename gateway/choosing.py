@@ -24,6 +24,7 @@ from gateway.routing.asking import Asker
 from gateway.routing.menu import Menus
 from gateway.routing.observing import Forgets, Observer
 from gateway.routing.pace import Pace
+from gateway.routing.reasks import Reasks
 from gateway.routing.routing import Routing
 from router_service.contract import Encoder, Observation, Observations, Router
 from router_service.embedding.encoders import encoder_of
@@ -205,6 +206,8 @@ def _observer(
     observer.said = counts.said
     if explorer is not None:
         observer.beside.append(partial(_settle, explorer))
+    if config.router.learning.reasks and observer.observations is not None:
+        observer.beside.append(Reasks(observer.say))
     return observer
 
 

@@ -21,7 +21,7 @@ from gateway.routing.pace import Pace
 from gateway.wire.dialect import Call
 from pricing.cost import cost
 from router_service.arms import PLAIN
-from router_service.contract import Observation, Observations, RouteQuery
+from router_service.contract import Feedback, Observation, Observations, RouteQuery
 from techniques.core.json import Json
 
 _PICO: Final = 1e12
@@ -185,6 +185,7 @@ class Observer:
         self.pace = pace
         self._most = most
         self._waiting: deque[Observation] = deque()
+        self._sayings: deque[Feedback] = deque(maxlen=most)
         self._come = anyio.Event()
         self._failing = False
         self._recent: OrderedDict[str, tuple[str, str]] = OrderedDict()
@@ -213,6 +214,11 @@ class Observer:
             self._count("dropped", 1)
             return
         self._waiting.append(observed)
+        self._come.set()
+
+    def say(self, said: Feedback) -> None:
+        """Hand over what is *said* of an answer, after what was observed of it; never waits."""
+        self._sayings.append(said)
         self._come.set()
 
     def arm_of(self, request_id: str, caller: str | None) -> str | None:
@@ -259,6 +265,20 @@ class Observer:
                 return
             self._failing = False
             self._count("kept", len(batch))
+        await self._flush_sayings()
+
+    async def _flush_sayings(self) -> None:
+        while self._sayings and self.observations is not None:
+            said = self._sayings.popleft()
+            try:
+                await self.observations.feedback(said)
+            except Exception:  # noqa: BLE001 - as above
+                if not self._failing:
+                    _log.exception("feedback.unkept", waiting=len(self._sayings) + 1)
+                self._sayings.appendleft(said)
+                self._failed([])
+                return
+            self._failing = False
 
     def _failed(self, batch: Sequence[Observation]) -> None:
         self._failing = True

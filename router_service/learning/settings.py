@@ -47,6 +47,7 @@ class LearningSettings(Section):
     ``judge`` is the model that judges samples, None for the one that judges for techniques.
     What was observed is deleted after ``ttl_days``. Every ``fit_every_h`` hours each process finds
     out anew what to decide by, and serves it if it is no worse; 0: only when it is asked to.
+    With ``reasks`` who asks much the same again soon was not content with the answer.
     """
 
     enabled: bool = False
@@ -54,4 +55,5 @@ class LearningSettings(Section):
     exploration: ExplorationSettings = ExplorationSettings()
     sampling: SamplingSettings = SamplingSettings()
     ttl_days: float = Field(90.0, gt=0, allow_inf_nan=False)
+    reasks: bool = False
     fit_every_h: float = Field(0.0, ge=0, le=8_760, allow_inf_nan=False)

@@ -180,6 +180,20 @@ def test_what_was_observed_of_a_key_can_be_deleted_when_nothing_is_learnt_any_mo
         assert observed(gateway) == []
 
 
+def test_an_answer_that_is_asked_for_again_was_none_if_that_is_to_be_heard(
+    tmp_path: Path,
+) -> None:
+    router: Json = {"type": "semknn", "learning": {"enabled": True, "reasks": True}}
+    with Gateway(tmp_path, settings(9, 9, _changes(tmp_path, router))) as gateway:
+        first, second = ask(gateway).request_id, ask(gateway).request_id
+
+        def said() -> dict[str, tuple[float | None, str]]:
+            rows = observed(gateway)
+            return {row["request_id"]: (row["quality"], row["source"]) for row in rows}
+
+        assert within(10, lambda: said() == {first: (0.0, "reask"), second: (None, "")})
+
+
 def test_nothing_is_learnt_unless_it_is_asked_for(tmp_path: Path) -> None:
     with Gateway(tmp_path, settings(9, 9, _changes(tmp_path, {"type": "semknn"}))) as gateway:
         name = ask(gateway).request_id
