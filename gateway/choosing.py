@@ -20,7 +20,7 @@ from gateway.embedding import EmbeddingCalls
 from gateway.metering.meters.router import RouterMeter
 from gateway.planning.planner import Planner
 from gateway.reasons import why_of
-from gateway.routing.asking import Asker
+from gateway.routing.asking import Asker, Here
 from gateway.routing.menu import Menus
 from gateway.routing.observing import Forgets, Observer
 from gateway.routing.pace import Pace
@@ -75,11 +75,13 @@ class Choosing:
     fitter: Fitter | None = None
     far: RouterClient | None = None
 
+    def _is_loaded(self) -> bool:
+        return self.learner is None or self.learner.loaded
+
     def routing(self, stated: RouterConfig, planner: Planner) -> Routing:
         """Return what asks for plans by what is *stated* now."""
-        asker = Asker(
-            self.router, self.encoder, stated.timeout_ms / 1000, stated.embedding.timeout_s
-        )
+        here = Here(self.router, self._is_loaded)
+        asker = Asker(here, self.encoder, stated.timeout_ms / 1000, stated.embedding.timeout_s)
         if self.far is not None:
             self.far.within_s = stated.timeout_ms / 1000
         menus = Menus(planner, stated.stated_arms)

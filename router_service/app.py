@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from router_service.contract import Feedback, NoExactProfile, RouteQuery
+from router_service.contract import Feedback, NoExactProfile, RouteDecision, RouteQuery
 from router_service.drifting import watching
 from router_service.engine import Engine
 from router_service.fitting.fitter import LONGEST_NAME, Busy, FitForm, Fitter
@@ -114,17 +114,23 @@ class Endpoints:
     async def route(self, request: Request) -> Response:
         """``POST /v1/route``: decide."""
         query = read_as(RouteQuery, await body_of(request, self._most))
-        decision = self._parts.engine.decide(query)
-        self._parts.counts.decided(decision)
-        return model_reply(decision)
+        return model_reply(self._decide(query))
 
     async def agentcodec(self, request: Request) -> Response:
         """``POST /route``: decide for a client of AgentCodec."""
         asked = read_as(agentcodec.Asked, await body_of(request, self._most))
         query = agentcodec.query_of(asked, self._parts.settings.agentcodec)
-        decision = self._parts.engine.decide(query)
+        return json_reply(agentcodec.told(self._decide(query)))
+
+    def _decide(self, query: RouteQuery) -> RouteDecision:
+        try:
+            decision = self._parts.engine.decide(query)
+        except NoExactProfile:
+            if self._parts.learner.loaded:
+                raise
+            raise Refused(503, "loading", "What was learnt before is still being read.") from None
         self._parts.counts.decided(decision)
-        return json_reply(agentcodec.told(decision))
+        return decision
 
     async def meta(self) -> Response:
         """``GET /meta``: what a client of AgentCodec wants to know first."""

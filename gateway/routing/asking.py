@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Final, Literal, TypeAlias
@@ -35,6 +36,28 @@ class Answer:
     decision: RouteDecision | None
     failing: Failing | None = None
     encode_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """A router in this process; ``loaded``: it has read what was learnt before the start."""
+
+    router: Router
+    loaded: Callable[[], bool]
+
+    async def route(self, query: RouteQuery) -> RouteDecision:
+        """Ask it.
+
+        Raises:
+            NoExactProfile: The query is strict, and nothing was learnt of its models.
+            RouterGone: The query is strict, and nobody knows yet whether something was.
+        """
+        try:
+            return await self.router.route(query)
+        except NoExactProfile:
+            if self.loaded():
+                raise
+            raise RouterGone("it is still reading what was learnt before") from None
 
 
 class Asker:

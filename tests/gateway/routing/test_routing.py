@@ -11,6 +11,7 @@ from gateway.config.router import RouterConfig
 from gateway.metering.routed import Routed, read, written
 from gateway.planning.plan import Defaults
 from gateway.policy.keys import Caller
+from gateway.routing.asking import Here
 from gateway.routing.observing import Observer
 from gateway.routing.pace import Pace
 from router_service.arms import Arm
@@ -137,6 +138,21 @@ async def test_a_slow_router_costs_no_more_than_it_is_given() -> None:
     await scene.routed()
 
     assert anyio.current_time() - began == pytest.approx(WITHIN_S)
+
+
+async def test_strict_a_router_that_still_reads_what_was_learnt_does_not_say_it_was_nothing() -> (
+    None
+):
+    loaded = False
+    none = NoExactProfile("fast", [], "llama")
+    scene = Scene(Here(Scripted(none), lambda: loaded))
+
+    made = await scene.routed(asked(strict=True))
+
+    assert made.warnings == (Warned("router_unavailable", "gone"),)
+    loaded = True
+    with pytest.raises(NotLearnt):
+        await scene.routed(asked(strict=True))
 
 
 async def test_a_strict_request_of_which_nothing_was_learnt_is_refused() -> None:
