@@ -31,12 +31,16 @@ _MOST_PROFILES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Semknn:
-    """The fits of every set of models that was seen, for just these and for ones like them."""
+    """The fits of every set of models that was seen, for just these and for ones like them.
+
+    Of those that are ``judged`` somebody said of an answer what it was worth.
+    """
 
     settings: SemknnSettings
     known: Experience
     fits: Mapping[str, tuple[Fit, Fit]]
     blank: Fit
+    judged: frozenset[str]
 
     def __call__(self, query: RouteQuery) -> Scores:
         """Score the arms by what they gained for similar prompts.
@@ -46,8 +50,8 @@ class Semknn:
         """
         want = fingerprint(query.model, query.pool)
         profile, match = closest(want, self.fits)
-        if query.strict and match != "exact":
-            raise NoExactProfile(query.model, sorted(self.fits), want)
+        if query.strict and want not in self.judged:
+            raise NoExactProfile(query.model, sorted(self.judged), want)
         found = self.fits[profile][match != "exact"] if profile else self.blank
         view = found.look(query, self.settings.neighbours)
         if view.far:
@@ -78,12 +82,15 @@ class Semknn:
 
 def fitted(settings: SemknnSettings, known: Experience) -> Semknn:
     """Return the router that knows *known*."""
-    sizes = np.bincount(known.columns.pool, minlength=len(known.pools))
+    columns = known.columns
+    sizes = np.bincount(columns.pool, minlength=len(known.pools))
+    told = np.bincount(columns.pool[~np.isnan(columns.quality)], minlength=len(known.pools))
     often = sorted(known.pools, key=lambda name: -int(sizes[known.pools[name]]))[:_MOST_PROFILES]
     terms = Terms(settings.neighbours, settings.kappa, settings.half_life_days)
     whole = {name: fit(known, name, terms) for name in often}
     fits = {name: (each, weakened(each, _OTHERS)) for name, each in whole.items()}
-    return Semknn(settings, known, fits, fit(nothing(), "", terms))
+    judged = frozenset(name for name in often if told[known.pools[name]])
+    return Semknn(settings, known, fits, fit(nothing(), "", terms), judged)
 
 
 @router

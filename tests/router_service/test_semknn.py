@@ -163,6 +163,21 @@ def test_a_strict_query_is_refused_where_just_its_models_were_never_seen() -> No
     assert learnt.decide(query("none", "best_of_n/3", strict=True, vector=EAST)).arm
 
 
+def test_a_strict_query_is_refused_where_nobody_said_what_an_answer_was_worth() -> None:
+    unjudged = [
+        row(f"r{place}", arm, None, vector=EAST)
+        for place in range(5)
+        for arm in ("none", "best_of_n/3")
+    ]
+    strict = query("none", "best_of_n/3", strict=True, vector=EAST)
+
+    with pytest.raises(NoExactProfile) as refused:
+        engine(unjudged).decide(strict)
+
+    assert refused.value.have == ()
+    assert engine([*unjudged, *two_towns(4)]).decide(strict).arm
+
+
 def test_a_strict_query_is_more_cautious() -> None:
     learnt = engine(two_towns(40))
 
