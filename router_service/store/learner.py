@@ -136,6 +136,10 @@ class Learner:
                 self.lost = True
                 if not failing:
                     _log.warning("observations.unread", reason=str(error))
+            except Exception:  # noqa: BLE001 - what cannot be learnt must not end who decides
+                self.lost = True
+                if not failing:
+                    _log.exception("observations.unlearnt")
             await anyio.sleep(max(every_s, _REST * self._learning_s))
 
     def _tell_sealed(self, number: int) -> None:

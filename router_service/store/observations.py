@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Final
 
+import structlog
 from anyio import to_thread
 from sqlalchemy import ColumnElement, RowMapping, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -14,7 +15,7 @@ from router_service.groundwork.database import Database
 from router_service.groundwork.seal import Seal
 from router_service.store import statements
 from router_service.store.pages import Cursor, Learnt, Page, Profile
-from router_service.store.rows import instant, observation_of, pool_of, row_of
+from router_service.store.rows import Damaged, instant, observation_of, pool_of, row_of
 from router_service.store.tables import CHANGES, OBSERVATIONS
 
 MOST: Final = 1_000
@@ -23,6 +24,9 @@ MOST: Final = 1_000
 _BATCH: Final = 500
 _PURPOSE: Final = b"lockgate router"
 _MICRO: Final = 1_000_000
+_LONGEST: Final = 200
+
+_log = structlog.get_logger()
 
 
 class ObservationTable:
@@ -34,6 +38,7 @@ class ObservationTable:
     def __init__(self, database: Database, keys: Sequence[bytes] = ()) -> None:
         self._database = database
         self._seal = Seal(keys, _PURPOSE)
+        self._damaged = False
 
     async def observe(self, rows: Sequence[Observation]) -> None:
         """Keep *rows*; one whose id is known already takes its place.
@@ -123,16 +128,29 @@ class ObservationTable:
             found = await connection.execute(statements.newer(after, limit + 1))
             rows = found.mappings().all()
         page = rows[:limit]
-        observed = await to_thread.run_sync(self._observed, page)  # it takes long for the loop
-        sealed = sum(
-            row["vector"] is not None and it.vector is None
-            for row, it in zip(page, observed, strict=True)
-        )
+        # it takes long for the loop
+        observed, sealed = await to_thread.run_sync(self._observed, page)
         here = Cursor(epoch, page[-1]["revision"] if page else after)
         return Page(observed, here, len(rows) > limit, anew, sealed)
 
-    def _observed(self, rows: Sequence[RowMapping]) -> list[Observation]:
-        return [observation_of(row, self._seal) for row in rows]
+    def _observed(self, rows: Sequence[RowMapping]) -> tuple[list[Observation], int]:
+        """Return what *rows* are, without those that are damaged, and how many stayed sealed."""
+        observed, sealed = [], 0
+        for row in rows:
+            try:
+                it = observation_of(row, self._seal)
+            except Damaged as damaged:
+                self._tell_damaged(row, damaged)
+                continue
+            sealed += row["vector"] is not None and it.vector is None
+            observed.append(it)
+        return observed, sealed
+
+    def _tell_damaged(self, row: RowMapping, damaged: Damaged) -> None:
+        if not self._damaged:
+            self._damaged = True
+            reason = str(damaged)[:_LONGEST]
+            _log.error("observations.damaged", revision=row["revision"], reason=reason)
 
     async def all(self) -> AsyncGenerator[Observation, None]:
         """Yield what there is, the last written last; what changes meanwhile may come twice.

@@ -23,6 +23,14 @@ _SHAPED: Final = frozenset({"at", "features", "vector", "pool"})
 _PLAIN: Final = tuple(name for name in Observation.model_fields if name not in _SHAPED)
 """The fields that are a column each, as they are."""
 
+_NUMBERS: Final = tuple(
+    name for name in _PLAIN if Observation.model_fields[name].annotation is not str
+)
+
+
+class Damaged(ValueError):
+    """A row is not as it was written."""
+
 
 class Unfit(ValueError):
     """It cannot be kept; the message says why."""
@@ -59,15 +67,24 @@ def row_of(observed: Observation, seal: Seal) -> dict[str, Any]:
 
 
 def observation_of(row: RowMapping, seal: Seal) -> Observation:
-    """Return what *row* was made of; without its vector, where that cannot be opened."""
+    """Return what *row* was made of; without its vector, where that cannot be opened.
+
+    Raises:
+        Damaged: It was made of nothing.
+    """
     values: dict[str, Any] = {name: row[name] for name in _PLAIN}
-    return Observation.model_construct(
-        **values,
-        at=row["at"] / _MICRO,
-        features=_features(row["features"]),
-        pool=pool_of(row["pool"]),
-        vector=_vector(row, seal),
-    )
+    if any(isinstance(values[name], str | bytes) for name in _NUMBERS):
+        raise Damaged("a number is none")
+    try:
+        return Observation.model_construct(
+            **values,
+            at=row["at"] / _MICRO,
+            features=_features(row["features"]),
+            pool=pool_of(row["pool"]),
+            vector=_vector(row, seal),
+        )
+    except (ValueError, TypeError, AttributeError, struct.error) as error:
+        raise Damaged(str(error)) from error
 
 
 def packed(values: Sequence[float]) -> bytes:
@@ -83,8 +100,15 @@ def packed(values: Sequence[float]) -> bytes:
 
 
 def unpacked(kept: bytes) -> tuple[float, ...]:
-    """Return the values that ``packed`` was given, as exactly as they were kept."""
-    return struct.unpack(f"<{len(kept) // 2}e", kept)
+    """Return the values that ``packed`` was given, as exactly as they were kept.
+
+    Raises:
+        Damaged: It was not.
+    """
+    values = struct.unpack(f"<{len(kept) // 2}e", kept)
+    if not isfinite(sum(values)):
+        raise Damaged("a vector has no numbers like these")
+    return values
 
 
 def pool_text(pool: Sequence[ModelSpec]) -> str:

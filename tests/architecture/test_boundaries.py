@@ -22,6 +22,7 @@ _LAST_RESORTS = {
     "gateway/upstream/llama_cpp/host.py": 1,
     "gateway/routing/asking.py": 1,  # a router that fails costs no request
     "gateway/routing/observing.py": 1,
+    "router_service/store/learner.py": 1,  # what cannot be learnt must not end who decides
 }
 """How many ``except Exception`` each module may have; each logs the traceback."""
 _WATCHERS = {"gateway/wire/respond.py": 1}  # listens for the client's leaving

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
 
 import pytest
 
 from router_service.contract import Observation
-from router_service.groundwork.database import DatabaseLost, opened
+from router_service.groundwork.database import Database, DatabaseLost, opened
 from router_service.process.counts import Counts
 from router_service.store.learner import Learner
 from router_service.store.observations import ObservationTable
@@ -114,3 +115,40 @@ async def test_it_rests_longer_than_it_learns(table: Lost, monkeypatch: pytest.M
         await Learner(table, Slow(clock), Counts()).run(5.0, 90.0)
 
     assert rests == [5.0, 20.0, 5.0]
+
+
+class Stumbles(Notes):
+    """An engine that has a bug, once."""
+
+    def learn(self, rows: Sequence[Observation], *, afresh: bool = False) -> None:
+        if not self.learnt:
+            self.learnt.append((["stumbled"], afresh))
+            raise ValueError("a bug")
+        super().learn(rows, afresh=afresh)
+
+
+class Expires(ObservationTable):
+    """A table of which it is noted that old rows were looked for: all was learnt before."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.expired = anyio.Event()
+
+    async def expire(self, before: float) -> int:
+        del before
+        self.expired.set()
+        return 0
+
+
+async def test_a_bug_in_learning_ends_nothing_and_it_is_tried_again(tmp_path: Path) -> None:
+    engine = Stumbles()
+    async with opened(f"sqlite+aiosqlite:///{tmp_path}/lockgate.db", STEPS) as database:
+        table = Expires(database)
+        await table.observe([observation("a")])
+        async with anyio.create_task_group() as group:
+            group.start_soon(Learner(table, engine, Counts()).run, 0.1, 90.0)
+            with anyio.fail_after(10):
+                await table.expired.wait()
+            group.cancel_scope.cancel()
+
+    assert engine.learnt == [(["stumbled"], False), (["a"], False)]
