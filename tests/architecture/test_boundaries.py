@@ -21,7 +21,8 @@ _LAST_RESORTS = {
     "gateway/doctor/examining.py": 1,  # a check that fails keeps no other from being told
     "gateway/upstream/llama_cpp/host.py": 1,
     "gateway/routing/asking.py": 1,  # a router that fails costs no request
-    "gateway/routing/observing.py": 1,
+    "gateway/routing/observing.py": 2,  # what was observed, what was said of it: both wait
+    "router_service/fitting/fitter.py": 1,  # a fit that fails leaves what is served
     "router_service/store/learner.py": 1,  # what cannot be learnt must not end who decides
 }
 """How many ``except Exception`` each module may have; each logs the traceback."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
+import anyio
 import pytest
 
 from router_service.contract import Observation
