@@ -7,6 +7,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
+from urllib.parse import quote
 
 import anyio
 import orjson
@@ -68,7 +69,7 @@ def observation_of(ended: Ended) -> Observation | None:
     quality = 0.0 if _lost_form(fact) else None
     began_s = None if fact.begun_s is None or ended.replayed else fact.begun_s
     return Observation.model_construct(
-        id=f"{fact.key or ''}/{fact.run}",
+        id=f"{quote(fact.key or '', safe='')}/{fact.run}",  # a key's name may have a slash, too
         request_id=fact.request_id,
         at=utc_now().timestamp(),
         model=query.model,

@@ -48,6 +48,16 @@ async def test_what_came_of_an_arm_is_observed_with_how_likely_it_was() -> None:
     assert Observation.model_validate(seen.model_dump()) == seen
 
 
+async def test_rows_of_two_keys_are_never_one_whatever_keys_and_runs_are_called() -> None:
+    names = [("a", "b/c"), ("a/b", "c"), ("a%2Fb", "c"), ("", "a/b/c")]
+    rows = (row(model="fast", cost=CENT),)
+    seen = [
+        observation_of(await ended(fact=request(rows=rows, key=key, run=run))) for key, run in names
+    ]
+
+    assert len({one.id for one in seen if one is not None}) == len(names)
+
+
 async def test_no_word_of_the_request_is_in_what_is_observed() -> None:
     scene = Scene(Scripted(VOTE))
     plan = await scene.routed(asked(params={"num_samples": 3}))
