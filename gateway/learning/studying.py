@@ -15,6 +15,7 @@ from gateway.learning.learnt import Answered, Learner
 from gateway.learning.running import Laboratory
 from gateway.learning.sampler import Sampler
 from gateway.planning.planner import CASCADE
+from gateway.policy.access import may_use
 from gateway.policy.models import Model
 from gateway.routing.observing import Ended, Observer
 from pricing.names import family
@@ -96,8 +97,8 @@ class _Offers:
             plan.heard,
             arms,
             tuple(map(find, others)),
-            plan.judge,
-            None if valuer is None else find(valuer),
+            _open_to(ended, plan.judge),
+            _open_to(ended, None if valuer is None else find(valuer)),
             planner.defaults.options,
         )
 
@@ -112,6 +113,11 @@ class _Offers:
         if related and pair not in self._alike and not judge.simulated:
             self._alike.add(pair)
             _log.warning("learning.judge_related", judge=pair[0], model=pair[1], family=theirs)
+
+
+def _open_to(ended: Ended, judge: Model | None) -> Model | None:
+    """Return *judge* if the key may use it: nobody asked for its prompts to go there to learn."""
+    return judge if judge is not None and may_use(ended.caller, judge) else None
 
 
 def _house(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 from urllib.parse import quote
 
@@ -17,6 +17,7 @@ from gateway.channels.overheard import Heard
 from gateway.clock import utc_now
 from gateway.metering.ledger import CallFinished, RequestFinished
 from gateway.planning.plan import Plan
+from gateway.policy.keys import Caller
 from gateway.policy.models import Model
 from gateway.routing.pace import Pace
 from gateway.wire.dialect import Call
@@ -45,7 +46,8 @@ class Ended:
     """A request that was left to a router, as it ended.
 
     ``replayed`` calls of its run were made before, and had cost ``saved`` picodollars; ``paused_s``
-    it was held at rate limits. ``call`` is what was asked; nobody keeps it for long.
+    it was held at rate limits. ``call`` is what was asked, and ``caller`` who asked; nobody
+    keeps it for long.
     """
 
     fact: RequestFinished
@@ -55,6 +57,7 @@ class Ended:
     saved: int = 0
     paused_s: float = 0.0
     call: Call | None = None
+    caller: Caller = field(default_factory=Caller)
 
 
 def observation_of(ended: Ended) -> Observation | None:

@@ -21,7 +21,7 @@ def end(visit: Visit, dialect: str, model: str, observer: Observer | None) -> No
         return
     params = dict(asked.wishes.params or {})
     paused_s = ledger.holds.paused_ms() / 1000
-    told = fact, plan, params, ledger.replayed, ledger.saved, paused_s, asked.call
+    told = fact, plan, params, ledger.replayed, ledger.saved, paused_s, asked.call, asked.caller
     observer.ended(Ended(*told))
 
 

@@ -17,7 +17,7 @@ from gateway.learning.studying import studying
 from gateway.metering.ledger import RequestFinished
 from gateway.pipeline import Asked, Pipeline
 from gateway.planning.plan import Plan
-from gateway.policy.keys import OPEN
+from gateway.policy.keys import OPEN, Caller
 from gateway.policy.wishes import Wishes
 from gateway.routing.observing import Ended, Observer
 from gateway.routing.pace import Pace
@@ -105,6 +105,20 @@ async def test_what_ended_well_is_offered_and_earns() -> None:
         assert work.sampler.waiting == 2  # a judge's sample and a trace
         assert work.sampler.purse.allowance(0.0).total_usd == 2.0
         assert work.observer.listen() is not None
+
+
+@pytest.mark.parametrize("stated", [None, "sim-large"], ids=["judge", "judge of learning"])
+@pytest.mark.parametrize(
+    ("models", "offered"), [(None, 2), (("sim-*",), 2), (("sim-small",), 0), ((), 0)]
+)
+async def test_no_judge_gets_a_prompt_of_a_key_that_may_not_use_it(
+    stated: str | None, models: tuple[str, ...] | None, offered: int
+) -> None:
+    caller = Caller("k", models=None if models is None else frozenset(models))
+    async with watched(SETTINGS.model_copy(update={"judge": stated})) as work:
+        work.end(observation(), caller=caller)
+
+        assert work.sampler.waiting == offered
 
 
 @pytest.mark.parametrize("change", ["failed", "unknown call"])
