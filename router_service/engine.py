@@ -12,6 +12,7 @@ from router_service.contract import Observation, RouteDecision, RouteQuery
 from router_service.routers.settings import RoutersSettings
 from router_service.scores import Scorer, Scores
 from router_service.settings import RouterSettings
+from router_service.times import none_to_come
 
 if TYPE_CHECKING:
     from router_service.learning.drift import Drift
@@ -120,10 +121,9 @@ class Engine:
         """Learn *rows* too, or nothing but them.
 
         It takes its time: call it in another thread, and not in two at once. Until it is done,
-        decisions go on by what was known. A row of a time that is yet to come counts as one of now:
-        beside it all others would be too old to count.
+        decisions go on by what was known.
         """
-        rows = _come(rows, self._clock())
+        rows = none_to_come(rows, self._clock())
         if self._watch is not None:
             self._watch.learn(rows, afresh=afresh)
         self._scorer = self._scorer.learnt(rows, afresh=afresh)
@@ -136,10 +136,6 @@ class Engine:
     def serve(self, scorer: Scorer) -> None:
         """Decide by *scorer* from now on: one that was learnt elsewhere, and found good."""
         self._scorer = scorer
-
-
-def _come(rows: Sequence[Observation], now: float) -> Sequence[Observation]:
-    return [row if row.at <= now else row.model_copy(update={"at": now}) for row in rows]
 
 
 def _watch() -> Watch:

@@ -27,7 +27,7 @@ from router_service.contract import Feedback, Observations, RouterGone
 from router_service.learning.rewards import RELIABILITY, Source
 from techniques.core.errors import Unavailable, UnknownModel
 
-Score = Annotated[float, Field(ge=0, le=1)]
+Score = Annotated[float, Field(ge=0, le=1, strict=True)]
 _GONE: Final = "The router does not answer."
 _SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
     {"feedback": "feedback", "test": "tests", "tool": "tool_success"}

@@ -17,6 +17,7 @@ from router_service.section import Section
 from router_service.settings import RouterSettings
 from router_service.store.fits import Kept
 from router_service.store.served import Served
+from router_service.times import none_to_come
 from techniques.core.json import JsonObject
 
 if TYPE_CHECKING:
@@ -114,8 +115,8 @@ class Fitter:
         from router_service.fitting.proposing import propose  # numpy takes long to import
 
         await self._learner.refresh()
-        rows = await self._rows.recent(_MOST)
         now, settings = datetime.now(UTC), self._served.settings(self._settings)
+        rows = none_to_come(await self._rows.recent(_MOST), now.timestamp())
         left: list[bool] = []  # by who waits for the thread: it ends soon then
         fits = partial(propose, rows, settings, now.isoformat(), lambda: bool(left))
         try:

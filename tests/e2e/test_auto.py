@@ -137,6 +137,7 @@ def test_who_says_so_decides_how_far_it_is_believed(gateway: Gateway) -> None:
     ("body", "param"),
     [
         ({"request_id": "r", "score": 2}, "score"),
+        ({"request_id": "r", "score": True}, "score"),
         ({"request_id": "r"}, "score"),
         ({"score": 1}, "request_id"),
         ({"request_id": "r", "score": 1, "comment": "x"}, "comment"),
