@@ -16,7 +16,7 @@ import numpy as np
 
 from router_service.contract import Features, Observation, Offer, RouteQuery, Vector
 from router_service.engine import Engine
-from router_service.partition import Matrix
+from router_service.estimating.partition import Matrix
 from router_service.routers.semknn import Semknn
 from router_service.settings import RouterSettings
 

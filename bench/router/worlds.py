@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router_service.contract import Observation, Offer, RouteQuery, Vector
-from router_service.experience import nothing
-from router_service.partition import Matrix, Numbers
+from router_service.estimating.experience import nothing
+from router_service.estimating.partition import Matrix, Numbers
 from router_service.picking import best
 from router_service.routers.semknn import Semknn, fitted
 from router_service.routers.settings import SemknnSettings

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from router_service.arms import PLAIN
 from router_service.contract import Observation
-from router_service.partition import Codes, Numbers, unit
+from router_service.estimating.partition import Codes, Numbers, unit
 from router_service.routers.acm_linear import linear_features
 from techniques.parts.features import FEATURES
 

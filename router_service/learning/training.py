@@ -13,9 +13,9 @@ import numpy as np
 
 from router_service.arms import PLAIN
 from router_service.contract import Observation
+from router_service.estimating.partition import Codes, Numbers
 from router_service.learning.lessons import ORDER, Lessons, Order, lessons
 from router_service.learning.weights import likely, logit, ridge
-from router_service.partition import Codes, Numbers
 from techniques.parts.linear import Artifact, FeatureSpec, checksum
 
 Target: TypeAlias = Literal["ridge", "logit"]

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from router_service.partition import Numbers
+from router_service.estimating.partition import Numbers
 
 _STEPS: Final = 60
 _SMALL: Final = 1e-7

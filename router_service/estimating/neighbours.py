@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from router_service.partition import Codes, Matrix, Numbers, Partition
+from router_service.estimating.partition import Codes, Matrix, Numbers, Partition
 
 Places: TypeAlias = NDArray[np.intp]
 _NARROWEST, _WIDEST = 0.03, 0.20

@@ -6,10 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from router_service.entries import Entries
-from router_service.experience import Experience
-from router_service.levels import ARM_KAPPA, total
-from router_service.partition import Numbers
+from router_service.estimating.entries import Entries
+from router_service.estimating.experience import Experience
+from router_service.estimating.levels import ARM_KAPPA, total
+from router_service.estimating.partition import Numbers
 
 _FLOOR: Final = 0.05
 _UNSEEN: Final = 0.5  # as wide as a coin: what nobody saw yet may be anything

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from router_service.partition import Numbers
+from router_service.estimating.partition import Numbers
 
 _BELIEF: Final = 1.0  # 1 over the variance of a part, before anything was seen
 _LEAST: Final = 1e-3

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router_service.levels import fitted
-from router_service.neighbours import foretold, neighbourhood
-from router_service.partition import Matrix, Numbers, joined
-from router_service.trend import ridge_told, trend
-from router_service.trust import Trust, trust
+from router_service.estimating.levels import fitted
+from router_service.estimating.neighbours import foretold, neighbourhood
+from router_service.estimating.partition import Matrix, Numbers, joined
+from router_service.estimating.trend import ridge_told, trend
+from router_service.estimating.trust import Trust, trust
 
 
 def _drawn(count: int, width: int, seed: int = 3) -> Matrix:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from router_service.partition import Codes, Numbers
+from router_service.estimating.partition import Codes, Numbers
 
 Keys: TypeAlias = NDArray[np.int64]
 ARM_KAPPA: Final = 20.0

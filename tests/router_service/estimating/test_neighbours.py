@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from router_service.neighbours import Neighbourhood, effective, mean, neighbourhood
-from router_service.partition import Matrix, joined
+from router_service.estimating.neighbours import Neighbourhood, effective, mean, neighbourhood
+from router_service.estimating.partition import Matrix, joined
 
 _ARMS = 6
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router_service.contract import Features, Observation
-from router_service.partition import Codes, Matrix, Numbers, Partition, joined, unit
-from router_service.pools import fingerprint
+from router_service.estimating.partition import Codes, Matrix, Numbers, Partition, joined, unit
+from router_service.estimating.pools import fingerprint
 from techniques.parts.features import CONTENT
 
 COUNTED: Final = ("tokens", "turns", *sorted(CONTENT))

@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 
 from router_service.arms import PLAIN
-from router_service.experience import LEVELS, Columns, Experience
-from router_service.levels import fitted
-from router_service.partition import Codes, Numbers
-from router_service.pools import weight
-from router_service.priors import arm_called, prior_gain, sort_of
+from router_service.estimating.experience import LEVELS, Columns, Experience
+from router_service.estimating.levels import fitted
+from router_service.estimating.partition import Codes, Numbers
+from router_service.estimating.pools import weight
+from router_service.estimating.priors import arm_called, prior_gain, sort_of
 
 _DAY: Final = 86_400.0
 _UNPAIRED: Final = 0.5

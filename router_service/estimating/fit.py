@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from router_service.contract import Features, RouteQuery
-from router_service.entries import Entries, arm_costs, entries
-from router_service.experience import COUNTED, Experience, counted
-from router_service.levels import ARM_KAPPA, Levels, fitted
-from router_service.neighbours import (
+from router_service.estimating.entries import Entries, arm_costs, entries
+from router_service.estimating.experience import COUNTED, Experience, counted
+from router_service.estimating.levels import ARM_KAPPA, Levels, fitted
+from router_service.estimating.neighbours import (
     Near,
     Neighbourhood,
     Places,
@@ -22,10 +22,10 @@ from router_service.neighbours import (
     mean,
     neighbourhood,
 )
-from router_service.partition import Matrix, Numbers, unit
-from router_service.spreads import seconds, spreads
-from router_service.trend import Trend, trend
-from router_service.trust import Trust, trust
+from router_service.estimating.partition import Matrix, Numbers, unit
+from router_service.estimating.spreads import seconds, spreads
+from router_service.estimating.trend import Trend, trend
+from router_service.estimating.trust import Trust, trust
 
 
 class Terms(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from router_service.partition import Codes, Matrix, Numbers
+from router_service.estimating.partition import Codes, Matrix, Numbers
 
 _FEWEST: Final = 40
 _ALPHAS: Final = (1e0, 1e1, 1e2, 1e3, 1e4, 1e5)

@@ -1,0 +1,1 @@
+"""What arms are worth for a prompt, told from what was observed of them."""
