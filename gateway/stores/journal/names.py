@@ -12,10 +12,10 @@ from urllib.parse import quote, unquote
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
-from redis.exceptions import RedisError
 
 from gateway.stores.journal.journal import JournalLost
 from gateway.stores.journal.records import RunName, RunRecord
+from gateway.stores.lost import LOST
 
 _PAGE: Final = 1000
 _LOOKED_AT: Final = 2
@@ -95,7 +95,7 @@ class Names:
         try:
             found = self._client.scan_iter(match=f"{plain}*", count=_PAGE)
             return list({text(key) async for key in found})  # one may come twice
-        except (RedisError, OSError) as error:
+        except LOST as error:
             raise JournalLost(str(error)) from error
 
     async def _tidy(self, index: str) -> None:
@@ -137,7 +137,7 @@ async def told(answer: Any) -> Any:
     """
     try:
         return await answer
-    except (RedisError, OSError) as error:
+    except LOST as error:
         raise JournalLost(str(error)) from error
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
-from redis.exceptions import NoScriptError, RedisError
+from redis.exceptions import NoScriptError
 
 from gateway.stores.journal.journal import (
     Answer,
@@ -40,6 +40,7 @@ from gateway.stores.journal.records import (
     step_read,
     written,
 )
+from gateway.stores.lost import LOST
 
 _STEP: Final = "s:"
 _TRIES: Final = 8
@@ -222,7 +223,7 @@ class RedisJournal:
             return await self._client.evalsha(_digest(), 1, *given)
         except NoScriptError:
             return await told(self._client.eval(_source(), 1, *given))
-        except (RedisError, OSError) as error:
+        except LOST as error:
             raise JournalLost(str(error)) from error
 
     def _key(self, name: RunName) -> str:

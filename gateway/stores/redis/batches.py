@@ -14,9 +14,10 @@ import anyio.lowlevel
 import structlog
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
-from redis.exceptions import ConnectionError, NoScriptError, RedisError, ResponseError
+from redis.exceptions import ConnectionError, NoScriptError, ResponseError
 
 from gateway.stores.ledger import StoreLost
+from gateway.stores.lost import LOST
 from gateway.stores.redis.script import digest, source
 
 _BATCH: Final = 64
@@ -184,7 +185,7 @@ class Batches:
                     again = await self._send([groups[i] for i in missing])
                     for i, got in zip(missing, again, strict=True):
                         answers[i] = got
-        except (RedisError, OSError, TimeoutError) as failure:
+        except LOST as failure:
             return failure
         self._answered_at = anyio.current_time()
         for group, got in zip(groups, answers, strict=True):

@@ -9,10 +9,10 @@ from typing import Final
 import anyio
 import structlog
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from gateway.reasons import why_of
 from gateway.stores.changes import Hear, Wait
+from gateway.stores.lost import LOST
 
 _CHANNEL: Final = "lockgate:changes"
 
@@ -32,7 +32,7 @@ class RedisChanges:
         """Tell every subscriber, if Redis is there."""
         try:
             await self._client.publish(self._channel, b"")
-        except (RedisError, OSError) as error:
+        except LOST as error:
             _log.warning("changes.untold", reason=why_of(error))
 
     @asynccontextmanager
@@ -47,7 +47,7 @@ class RedisChanges:
                         await listening.subscribe(self._channel)
                     while await listening.get_message(timeout=seconds) is None:
                         pass
-            except (RedisError, OSError):
+            except LOST:
                 await anyio.sleep(seconds)
 
         try:
@@ -68,11 +68,11 @@ class RedisAnnouncements:
 
     async def announce(self, text: str) -> None:
         """Tell everyone, this process too, if Redis is there."""
-        with suppress(RedisError, OSError):
+        with suppress(*LOST):
             await self._client.set(self._channel, text, ex=_KEPT_S)
         try:
             await self._client.publish(self._channel, text)
-        except (RedisError, OSError) as error:
+        except LOST as error:
             _log.warning("changes.untold", reason=why_of(error))
 
     @asynccontextmanager
@@ -91,9 +91,9 @@ class RedisAnnouncements:
                         pass
                     last = _text(told["data"])
                     return last
-            except (RedisError, OSError):
+            except LOST:
                 await anyio.sleep(seconds)
-            with suppress(RedisError, OSError):  # it may have come while nobody listened
+            with suppress(*LOST):  # it may have come while nobody listened
                 last = _text(await self._client.get(self._channel)) or last
             return last
 

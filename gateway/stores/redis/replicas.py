@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 import anyio
-from redis.exceptions import RedisError
 
+from gateway.stores.lost import LOST
 from gateway.stores.redis.store import RedisSettings, connect
 
 _BEAT_S: Final = 3.0
@@ -32,7 +32,7 @@ class Replicas:
                     await client.zremrangebyscore(self._key, "-inf", seconds - _SILENT_S)
                     await client.expire(self._key, int(10 * _SILENT_S))
                     self.count = max(1, int(await client.zcard(self._key)))
-                except (RedisError, OSError):
+                except LOST:
                     pass
                 await anyio.sleep(_BEAT_S)
         finally:

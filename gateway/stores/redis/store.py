@@ -15,7 +15,6 @@ from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
 
 from gateway.stores.bells import Bells
 from gateway.stores.ledger import (
@@ -28,6 +27,7 @@ from gateway.stores.ledger import (
     WindowReading,
     WindowSpec,
 )
+from gateway.stores.lost import LOST
 from gateway.stores.redis import forms
 from gateway.stores.redis.batches import Batches, Call
 from techniques.core.groups import task_group
@@ -148,7 +148,7 @@ class RedisLedger:
                             self.listening.set()
                         elif message["type"] == "message":
                             self._bells.ring(message["data"])
-            except (RedisError, OSError):
+            except LOST:
                 await anyio.sleep(_RECONNECT_S)
 
     def _call(self, pool: str, operation: str, told: Mapping[str, Any]) -> Call:
