@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field
 
 from gateway.config.section import Section
 from gateway.config.values import Seconds
-from router_service.groundwork.seal import key_of
+from router_service.groundwork.encryption import StatedKeys, keys_of
 
 
 class JournalConfig(Section):
@@ -34,24 +34,9 @@ class JournalConfig(Section):
     ambiguous: Literal["retry", "ask", "fail"] = "retry"
     resume_stream: Literal["redo", "prefill"] = "redo"
     person: str | None = None
-    encryption: SecretStr | tuple[SecretStr, ...] | None = None
-
-    @field_validator("encryption")
-    @classmethod
-    def _are_keys(
-        cls, stated: SecretStr | tuple[SecretStr, ...] | None
-    ) -> SecretStr | tuple[SecretStr, ...] | None:
-        if stated == ():
-            raise ValueError("a list of keys has one at the least")
-        _keys(stated)
-        return stated
+    encryption: StatedKeys = None
 
     @property
     def keys(self) -> tuple[bytes, ...]:
         """The keys of ``encryption``, none without it."""
-        return _keys(self.encryption)
-
-
-def _keys(stated: SecretStr | tuple[SecretStr, ...] | None) -> tuple[bytes, ...]:
-    several = (stated,) if isinstance(stated, SecretStr) else stated or ()
-    return tuple(key_of(one.get_secret_value()) for one in several)
+        return keys_of(self.encryption)

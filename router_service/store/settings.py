@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import SecretStr, field_validator
-
-from router_service.groundwork.seal import key_of
+from router_service.groundwork.encryption import StatedKeys, keys_of
 from router_service.section import Section
 
 
@@ -15,24 +13,9 @@ class StoreSettings(Section):
     them: the first is the one to encrypt with, the others are older.
     """
 
-    encryption: SecretStr | tuple[SecretStr, ...] | None = None
-
-    @field_validator("encryption")
-    @classmethod
-    def _are_keys(
-        cls, stated: SecretStr | tuple[SecretStr, ...] | None
-    ) -> SecretStr | tuple[SecretStr, ...] | None:
-        if stated == ():
-            raise ValueError("a list of keys has one at the least")
-        _keys(stated)
-        return stated
+    encryption: StatedKeys = None
 
     @property
     def keys(self) -> tuple[bytes, ...]:
         """The keys of ``encryption``, none without it."""
-        return _keys(self.encryption)
-
-
-def _keys(stated: SecretStr | tuple[SecretStr, ...] | None) -> tuple[bytes, ...]:
-    several = (stated,) if isinstance(stated, SecretStr) else stated or ()
-    return tuple(key_of(one.get_secret_value()) for one in several)
+        return keys_of(self.encryption)

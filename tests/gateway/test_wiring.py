@@ -176,7 +176,10 @@ async def test_defaults_are_those_of_the_configuration() -> None:
 
 @pytest.mark.parametrize("kind", ["fixed", "semknn", "acm_table", "acm_linear"])
 async def test_each_router_that_may_be_configured_starts(kind: str) -> None:
-    await wired(router={"type": kind})
+    parts = await wired(router={"type": kind})
+
+    assert parts.front.pipeline.routing is not None
+    assert parts.front.pipeline.routing.kind == kind
 
 
 async def test_what_models_wrote_runs_only_where_the_configuration_says_so() -> None:

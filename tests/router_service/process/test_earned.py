@@ -63,4 +63,8 @@ def test_what_is_remembered_is_bounded_and_the_latest() -> None:
 
 
 def test_where_nothing_is_tried_nothing_is_counted() -> None:
-    Earned(None)([_row("a")])
+    earned = Earned(None)
+
+    earned([_row("a")])
+
+    assert not earned._known
