@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
 
+from router_service.groundwork.section import Section
 from router_service.routers.settings import RoutersSettings, SemknnSettings
-from router_service.section import Section
 from techniques.parts.linear import Artifact
 
 SettingsT = TypeVar("SettingsT", bound=RoutersSettings)

@@ -8,8 +8,8 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field, SecretStr, model_validator
 
 from gateway.config.callers import KeyConfig
-from gateway.config.section import Section
 from gateway.config.values import Seconds
+from router_service.groundwork.section import Section
 
 Refill: TypeAlias = Literal["rolling", "continuous", "fixed"]
 """How uses come back: each its period after it was made, evenly, or all at a boundary."""

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from gateway.config.section import Section
+from router_service.groundwork.section import Section
 from techniques.parts.isotonic import chance_at
 
 Share = Annotated[float, Field(ge=0, le=1)]

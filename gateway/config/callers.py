@@ -11,9 +11,9 @@ from pydantic import Field, model_validator
 from gateway.config.context import ContextConfig
 from gateway.config.names import means_any, twice
 from gateway.config.periods import Period
-from gateway.config.section import Section
 from gateway.config.values import Zone
 from pricing.rates import Rate
+from router_service.groundwork.section import Section
 
 Dollars = Annotated[Decimal, Field(ge=0, le=9_000_000)]
 """An amount of money that the database can hold in picodollars."""

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from gateway.config.section import Section
 from gateway.config.values import worded
+from router_service.groundwork.section import Section
 
 OnWall = Literal["off", "refuse", "drop_tool_results", "summarise", "truncate"]
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from pydantic import Field, field_validator
 
-from gateway.config.section import Section
 from router_service.groundwork.addresses import driven
+from router_service.groundwork.section import Section
 
 NO_DATABASE: Final = "none"
 

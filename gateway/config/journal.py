@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from gateway.config.section import Section
 from gateway.config.values import Seconds
 from router_service.groundwork.encryption import StatedKeys, keys_of
+from router_service.groundwork.section import Section
 
 
 class JournalConfig(Section):

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from gateway.config.section import Section
 from gateway.config.values import Seconds, Size
+from router_service.groundwork.section import Section
 
 
 def _auto(value: object) -> object:

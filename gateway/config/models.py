@@ -8,10 +8,10 @@ from pydantic import Field, model_validator
 
 from gateway.config.llama_cpp import LocalPowerConfig
 from gateway.config.pacing import LimitsConfig
-from gateway.config.section import Section
 from gateway.config.thinking import Style, ThinkingConfig
 from gateway.config.values import Seconds
 from pricing.rates import PriceRecord
+from router_service.groundwork.section import Section
 from techniques.core.capabilities import Prefill
 
 

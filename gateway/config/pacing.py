@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator
 
-from gateway.config.section import Section
 from gateway.config.values import Seconds, worded
+from router_service.groundwork.section import Section
 
 VendorName = Literal[
     "auto",

@@ -9,11 +9,11 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from gateway.config.section import Section
 from gateway.config.values import Seconds
 from pricing.book import Book, Guess
 from pricing.files import SHIPPED, PriceFile, UnusablePrices, read
 from pricing.table import Table
+from router_service.groundwork.section import Section
 
 
 def _off(value: object) -> object:

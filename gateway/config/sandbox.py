@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from gateway.config.section import Section
 from gateway.config.values import Seconds, Size, worded
+from router_service.groundwork.section import Section
 
 
 class SandboxConfig(Section):

@@ -23,10 +23,10 @@ from gateway.config.pacing import LimitsConfig, PacingConfig, StoreConfig, Vendo
 from gateway.config.pricing import PricingConfig
 from gateway.config.router import RouterConfig, channels_of
 from gateway.config.sandbox import SandboxConfig
-from gateway.config.section import Section
 from gateway.config.thinking import Style, unfit
 from gateway.config.tracing import TracingConfig
 from gateway.config.values import Seconds, Size
+from router_service.groundwork.section import Section
 
 
 class ServerConfig(Section):

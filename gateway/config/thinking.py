@@ -6,8 +6,8 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field, model_validator
 
-from gateway.config.section import Section
 from gateway.config.values import worded
+from router_service.groundwork.section import Section
 
 Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much to think, from the least."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import Field, field_validator
 
-from gateway.config.section import Section
+from router_service.groundwork.section import Section
 
 
 class TracingConfig(Section):

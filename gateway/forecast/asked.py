@@ -12,8 +12,8 @@ from pydantic import ConfigDict, Field, ValidationError
 from gateway.admission.legacy.decision import Regime
 from gateway.admission.need.traits import Traits
 from gateway.admission.need.weight import Weight, weigh, weigh_body
-from gateway.config.section import Section
 from gateway.policy.asked import fault_of
+from router_service.groundwork.section import Section
 from techniques.core.errors import RequestRejected
 from techniques.core.json import Json, JsonObject
 

@@ -8,10 +8,10 @@ from pydantic import Field, ValidationError, model_validator
 
 from gateway.config import BudgetConfig, CapsConfig
 from gateway.config.callers import Dollars, one_a_period
-from gateway.config.section import Section
 from gateway.config.values import Zone
 from gateway.stores.database.rows import MOST
 from pricing.price import PICO
+from router_service.groundwork.section import Section
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$")]
 """The name of a key or a team: up to 64 letters, digits, and ``._@-``."""

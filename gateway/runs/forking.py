@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final
 import orjson
 from pydantic import AfterValidator, Field
 
-from gateway.config.section import Section
 from gateway.policy.wished import is_run_name
 from gateway.policy.wishes import PREFIX
 from gateway.stores.journal.records import RunName, RunRecord, Sent, StepRecord, Stored
+from router_service.groundwork.section import Section
 from techniques.core.errors import RequestRejected
 from techniques.core.json import Json
 

@@ -18,7 +18,6 @@ from gateway.attention.persons import Person
 from gateway.attention.questions import SECOND, Decision, Kind, State
 from gateway.attention.rounds import asked_now
 from gateway.attention.telling import told, told_verdict
-from gateway.config.section import Section
 from gateway.stores.database.records import NotThere
 from gateway.stores.ledger import StoreLost
 from gateway.surfaces.asked import Endpoint, asked_at, attended, form_of, wait_s_of
@@ -26,6 +25,7 @@ from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import headers_of
 from gateway.surfaces.numbers import whole
 from gateway.surfaces.operations import json_answer
+from router_service.groundwork.section import Section
 from techniques.core.errors import Denied, RequestRejected
 from techniques.core.json import JsonObject
 

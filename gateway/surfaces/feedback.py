@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway.config.section import Section
 from gateway.policy.keys import Caller
 from gateway.routing.observing import Observer
 from gateway.stores.database.engine import DatabaseLost, DatabaseUnusable
@@ -24,6 +23,7 @@ from gateway.surfaces.incoming import headers_of
 from gateway.surfaces.operations import json_answer, refused
 from router_service.arms import PLAIN
 from router_service.contract import Feedback, Observations, RouterGone
+from router_service.groundwork.section import Section
 from router_service.learning.rewards import RELIABILITY, Source
 from techniques.core.errors import Unavailable, UnknownModel
 

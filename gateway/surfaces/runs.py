@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from gateway.config.section import Section
 from gateway.policy.asked import fault_of
 from gateway.policy.keys import Caller, Door
 from gateway.runs.book import RunBook
@@ -26,6 +25,7 @@ from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.run_view import view_of
 from gateway.surfaces.spoken import dialect_of, failed
 from gateway.wire.dialect import Dialect
+from router_service.groundwork.section import Section
 from techniques.core.errors import (
     GatewayError,
     RequestRejected,

@@ -12,12 +12,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from gateway.attention.tools import ToolQuotas
-from gateway.config.section import Section
 from gateway.surfaces.asked import LONGEST_MS, asked_at, attended, form_of
 from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import headers_of
 from gateway.surfaces.operations import json_answer
 from gateway.surfaces.spoken import CHAT
+from router_service.groundwork.section import Section
 from techniques.core.errors import KeyLimited
 from techniques.core.json import JsonObject
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
 
-from router_service.section import Section
+from router_service.groundwork.section import Section
 
 
 class EmbeddingSettings(Section):

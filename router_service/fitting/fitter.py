@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from router_service.contract import Observation
 from router_service.groundwork.database import DatabaseLost
-from router_service.section import Section
+from router_service.groundwork.section import Section
 from router_service.settings import RouterSettings
 from router_service.store.fits import Kept
 from router_service.store.served import Served

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from router_service.section import Section
+from router_service.groundwork.section import Section
 
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]

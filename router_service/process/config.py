@@ -15,9 +15,9 @@ from pydantic_settings.exceptions import SettingsError
 
 from router_service.groundwork.addresses import driven
 from router_service.groundwork.nearby import is_loopback
+from router_service.groundwork.section import Section
 from router_service.groundwork.strict import read_yaml
 from router_service.learning.artifacts import with_weights
-from router_service.section import Section
 from router_service.settings import RouterSettings
 
 _PREFIX: Final = "LOCKGATE_"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import Field
 
+from router_service.groundwork.section import Section
 from router_service.routers.table_settings import AcmTableSettings
-from router_service.section import Section
 from techniques.parts.linear import Artifact
 
 

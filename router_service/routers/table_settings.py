@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter, model_validator
 
 from router_service.arms import Arm
 from router_service.contract import Features
-from router_service.section import Section
+from router_service.groundwork.section import Section
 from techniques.core.json import Json
 from techniques.parts.category import CategoryName
 from techniques.parts.tables import Table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from router_service.groundwork.encryption import StatedKeys, keys_of
-from router_service.section import Section
+from router_service.groundwork.section import Section
 
 
 class StoreSettings(Section):

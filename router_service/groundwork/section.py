@@ -1,4 +1,4 @@
-"""What every section of the configuration is."""
+"""What every section of a configuration is, the gateway's and the router's."""
 
 from __future__ import annotations
 
