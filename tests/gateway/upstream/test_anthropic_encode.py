@@ -25,6 +25,7 @@ from techniques.core.request import (
     ToolResult,
     said,
 )
+from techniques.core.signatures import marked
 from tests.gateway.upstream.anthropic_calls import HI, asked, refused, sent, warnings
 from tests.gateway.upstream.anthropic_samples import ANTHROPIC, TARGET
 
@@ -233,10 +234,11 @@ def test_a_refusal_goes_back_as_text() -> None:
     ]
 
 
-def test_signed_thinking_goes_back_byte_for_byte_to_its_own_dialect() -> None:
-    """ANT-03."""
+@pytest.mark.parametrize("dialect", ["anthropic", "openai_responses"])
+def test_signed_thinking_goes_back_byte_for_byte_to_its_maker(dialect: str) -> None:
+    """ANT-03: through a client of whichever dialect that can keep it."""
     turn = Message("assistant", (Thinking("", "c2ln"), RedactedThinking("b3A="), Text("x")))
-    request = asked(HI, turn, HI, dialect="anthropic")
+    request = asked(HI, turn, HI, dialect=dialect)
 
     assert sent(request)["messages"][1]["content"] == [
         {"type": "thinking", "thinking": "", "signature": "c2ln"},
@@ -245,14 +247,12 @@ def test_signed_thinking_goes_back_byte_for_byte_to_its_own_dialect() -> None:
     ]
 
 
-@pytest.mark.parametrize("signature", [None, ""])
+@pytest.mark.parametrize("signature", [None, "", marked("Z0FB")])
 def test_foreign_and_unsigned_thinking_is_left_out_with_one_warning(signature: str | None) -> None:
-    turn = Message("assistant", (Thinking("why", "c2ln"), RedactedThinking("b3A="), Text("x")))
-    foreign = ANTHROPIC.encode(asked(HI, turn, HI), TARGET)
-    unsigned = Message("assistant", (Thinking("why", signature), Text("x")))
-    own = ANTHROPIC.encode(asked(HI, unsigned, HI, dialect="anthropic"), TARGET)
+    turn = Message("assistant", (Thinking("why", signature), Thinking("why", signature), Text("x")))
 
-    for encoded in (foreign, own):
+    for dialect in ("anthropic", "openai_chat", "openai_responses"):
+        encoded = ANTHROPIC.encode(asked(HI, turn, HI, dialect=dialect), TARGET)
         content = orjson.loads(encoded.body)["messages"][1]["content"]
         assert content == [{"type": "text", "text": "x"}]
         assert [warned.code for warned in encoded.warnings] == ["thinking_dropped"]

@@ -8,6 +8,7 @@ import orjson
 
 from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.anthropic.failure import unreadable
+from gateway.upstream.providers.anthropic.foreign import has_foreign, own_only
 from gateway.upstream.providers.anthropic.headers import PATH, versioned
 from techniques.core.json import NOTHING
 from techniques.core.request import Relay
@@ -24,8 +25,12 @@ def count_tokens_call(
     *client* are those of the client's headers that a provider may see.
     """
     raw = relay.raw
-    if raw is None or relay.body.get("model") != target.model or relay.body.keys() & _NOT_COUNTED:
+    foreign = has_foreign(relay.body, raw)
+    same = relay.body.get("model") == target.model and not foreign
+    if raw is None or not same or relay.body.keys() & _NOT_COUNTED:
         body = {name: value for name, value in relay.body.items() if name not in _NOT_COUNTED}
+        if foreign:
+            body["messages"] = own_only(body["messages"])
         raw = orjson.dumps({**body, "model": target.model})
     return HttpCall(f"{PATH}/count_tokens", raw, versioned(client))
 

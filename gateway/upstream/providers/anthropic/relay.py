@@ -17,6 +17,7 @@ from gateway.upstream.providers.anthropic.decode import (
     unfinished_event,
 )
 from gateway.upstream.providers.anthropic.failure import broken_off, failed_inside
+from gateway.upstream.providers.anthropic.foreign import has_foreign, leave_out
 from gateway.upstream.providers.anthropic.headers import DIALECT, PATH, call_headers
 from gateway.upstream.providers.anthropic.losses import Losses
 from gateway.upstream.providers.anthropic.thinking import encode_thinking
@@ -59,13 +60,16 @@ def encode_relay(request: Request, target: Target) -> HttpCall:
     steered = target.steered and not _speaks(body)
     warnings = [Warned("field_dropped", name) for name in dropped]
     same = body.get("model") == target.model and bool(body.get("stream")) == request.stream
-    if raw is None or dropped or steered or not same:
+    foreign = has_foreign(body, raw)
+    if raw is None or dropped or steered or foreign or not same:
         changed = {name: value for name, value in body.items() if name not in dropped}
         changed["model"] = target.model
         if bool(body.get("stream")) != request.stream:
             changed["stream"] = request.stream
         if steered:
             warnings += _steer(request, target, changed)
+        if foreign:
+            warnings += leave_out(request, changed)
         raw = orjson.dumps(changed)
     return HttpCall(PATH, raw, call_headers(request), tuple(warnings))
 

@@ -1,0 +1,60 @@
+"""Leaves reasoning of another maker out of a client's own body: the API refuses its signature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from gateway.upstream.providers.anthropic.headers import DIALECT
+from gateway.upstream.providers.anthropic.losses import Losses
+from techniques.core.events import Warned
+from techniques.core.json import Json, JsonObject
+from techniques.core.request import Request
+from techniques.core.signatures import MARK, encrypted_of
+
+_MARK: Final = MARK.encode()
+
+
+def has_foreign(body: Mapping[str, Json], raw: bytes | None) -> bool:
+    """Tell whether *body*, whose bytes are *raw*, holds reasoning of another maker."""
+    if raw is not None and raw.find(_MARK) == -1:
+        return False
+    return any(map(_is_foreign, _blocks(body.get("messages"))))
+
+
+def leave_out(request: Request, body: JsonObject) -> tuple[Warned, ...]:
+    """Take reasoning of another maker out of *body*, whose parts stay the client's.
+
+    Raises:
+        RequestRejected: The request is strict.
+    """
+    losses = Losses(replace(request, dialect=DIALECT))
+    losses.note("thinking_dropped", "messages")
+    body["messages"] = own_only(body["messages"])
+    return losses.warnings
+
+
+def own_only(turns: list[Json]) -> list[Json]:
+    """Return *turns* without reasoning of another maker; a turn of nothing else is left out."""
+    kept = (_without(turn) for turn in turns)
+    return [turn for turn in kept if turn is not None]
+
+
+def _blocks(turns: Json) -> Iterator[Json]:
+    for turn in turns if isinstance(turns, list) else ():
+        content = turn.get("content") if isinstance(turn, dict) else None
+        yield from content if isinstance(content, list) else ()
+
+
+def _is_foreign(block: Json) -> bool:
+    signature = block.get("signature") if isinstance(block, dict) else None
+    return isinstance(signature, str) and encrypted_of(signature) is not None
+
+
+def _without(turn: Json) -> Json:
+    """Return *turn* without such blocks, None if it has nothing else."""
+    if not any(map(_is_foreign, _blocks([turn]))):
+        return turn
+    kept = [block for block in turn["content"] if not _is_foreign(block)]
+    return {**turn, "content": kept} if kept else None
