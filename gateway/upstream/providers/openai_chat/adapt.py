@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from gateway.upstream.providers.openai_chat.losses import Losses, refuse
-from gateway.upstream.providers.openai_chat.payload import as_list, as_object, as_text
+from gateway.upstream.openai.losses import Losses, refuse
+from gateway.upstream.openai.payload import as_list, as_object, as_text
 from techniques.core.capabilities import Capabilities
 from techniques.core.json import Json, JsonObject
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gateway.upstream.openai.failure import failure
 from gateway.upstream.provider import HttpCall, Reader, Target, provider
 from gateway.upstream.providers.openai_chat.decode import DecodedStream, DecodedWhole
 from gateway.upstream.providers.openai_chat.encode import encode, is_relayed
-from gateway.upstream.providers.openai_chat.failure import failure
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.providers.openai_chat.relay import RelayedStream, RelayedWhole
 from gateway.upstream.providers.openai_chat.tags import tags_of

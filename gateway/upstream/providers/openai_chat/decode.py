@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateway.upstream.providers.openai_chat.failure import is_error, reported, unreadable
+from gateway.upstream.openai.failure import is_error, reported, unreadable
+from gateway.upstream.openai.payload import as_index, as_list, as_object, as_text, read
 from gateway.upstream.providers.openai_chat.mend import NEUTRAL, Choice
-from gateway.upstream.providers.openai_chat.payload import (
-    as_index,
-    as_list,
-    as_object,
-    as_text,
-    read,
-    report_of,
-    usage_of,
-)
+from gateway.upstream.providers.openai_chat.payload import report_of, usage_of
 from gateway.upstream.providers.openai_chat.speech import Speech
 from gateway.upstream.providers.openai_chat.tags import Tags
 from gateway.upstream.providers.openai_chat.whole import read_whole

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import orjson
 
+from gateway.upstream.openai.closed import is_closed
+from gateway.upstream.openai.losses import Losses, refuse
+from gateway.upstream.openai.payload import as_object
 from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.openai_chat.adapt import Body, adapt
-from gateway.upstream.providers.openai_chat.losses import Losses, refuse
-from gateway.upstream.providers.openai_chat.payload import DIALECT, as_list, as_object
+from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.providers.openai_chat.thinking import steered, thinking
 from gateway.upstream.providers.openai_chat.turns import tools_of, turns_of
 from techniques.core.json import Json, JsonObject
@@ -160,25 +162,9 @@ def _format(wanted: ResponseFormat | None, *, native: bool) -> JsonObject | None
     schema: JsonObject = {"name": wanted.name or "answer", "schema": wanted.schema}
     strict = wanted.strict
     if strict is None and not native:
-        strict = _is_closed(wanted.schema) or None  # where it came from, a schema is enforced
+        strict = is_closed(wanted.schema) or None  # where it came from, a schema is enforced
     if strict is not None:
         schema["strict"] = strict
     if wanted.description is not None:
         schema["description"] = wanted.description
     return {"type": "json_schema", "json_schema": schema}
-
-
-def _is_closed(schema: Json) -> bool:
-    """Return whether *schema* keeps to what strict mode takes: every object names all it has."""
-    if isinstance(schema, list):
-        return all(map(_is_closed, schema))
-    if not isinstance(schema, dict):
-        return True
-    properties = schema.get("properties")
-    if schema.get("type") == "object" or properties is not None:
-        named = properties.keys() if isinstance(properties, dict) else set()
-        if schema.get("additionalProperties") is not False:
-            return False
-        if named != set(as_list(schema.get("required"))):
-            return False
-    return all(map(_is_closed, schema.values()))

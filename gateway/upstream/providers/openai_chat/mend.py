@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from gateway.upstream.providers.openai_chat.failure import reported
-from gateway.upstream.providers.openai_chat.payload import as_index, as_list, as_object, as_text
+from gateway.upstream.openai.failure import reported
+from gateway.upstream.openai.payload import as_index, as_list, as_object, as_text
 from techniques.core.events import FinishReason
 from techniques.core.json import Json, JsonObject
 

@@ -11,16 +11,11 @@ from collections.abc import Iterator
 
 import orjson
 
+from gateway.upstream.openai.failure import is_error, reported, unreadable
+from gateway.upstream.openai.payload import as_index, as_list, read
 from gateway.upstream.providers.openai_chat.decode import finished, started
-from gateway.upstream.providers.openai_chat.failure import is_error, reported, unreadable
 from gateway.upstream.providers.openai_chat.mend import NEUTRAL, Choice
-from gateway.upstream.providers.openai_chat.payload import (
-    as_index,
-    as_list,
-    read,
-    report_of,
-    usage_of,
-)
+from gateway.upstream.providers.openai_chat.payload import report_of, usage_of
 from gateway.upstream.providers.openai_chat.plain import PlainChunks, plain
 from gateway.upstream.providers.openai_chat.whole import read_whole
 from gateway.upstream.sse import SseEvent, SseReader, parse

@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gateway.upstream.providers.openai_chat.payload import (
-    DIALECT,
-    as_list,
-    as_object,
-    as_text,
-)
+from gateway.upstream.openai.payload import as_list, as_object, as_text
+from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.providers.openai_chat.tags import Tags, TagSplitter
 from techniques.core.events import (
     BlockAdded,

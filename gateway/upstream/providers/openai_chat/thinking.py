@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from gateway.config.thinking import Style
+from gateway.upstream.openai.losses import Losses
+from gateway.upstream.openai.payload import as_list, as_object
 from gateway.upstream.provider import Target
 from gateway.upstream.providers.openai_chat.adapt import Body, without
-from gateway.upstream.providers.openai_chat.losses import Losses
-from gateway.upstream.providers.openai_chat.payload import as_list, as_object
 from gateway.upstream.thinking import LEAST_BUDGET, Settled, Thinks, budget_of, settle
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Relay, ThinkingWish

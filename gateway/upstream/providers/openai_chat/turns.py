@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gateway.upstream.providers.openai_chat.losses import Losses, refuse
+from gateway.upstream.openai.losses import Losses, refuse
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (

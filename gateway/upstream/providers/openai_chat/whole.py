@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gateway.upstream.providers.openai_chat.failure import is_error, reported, unreadable
-from gateway.upstream.providers.openai_chat.payload import read, usage_of
+from gateway.upstream.openai.failure import is_error, reported, unreadable
+from gateway.upstream.openai.payload import read
+from gateway.upstream.providers.openai_chat.payload import usage_of
 from techniques.core.json import JsonObject
 
 

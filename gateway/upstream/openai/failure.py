@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import orjson
 
 from gateway.admission.limits.delays import delay_in, retry_after
-from gateway.upstream.providers.openai_chat.payload import as_list, as_object, as_text, read
+from gateway.upstream.openai.payload import as_list, as_object, as_text, read
 from gateway.upstream.redact import redact
 from pricing.usage import Usage
 from techniques.core.errors import FailureKind, Said, UpstreamFailed
