@@ -80,6 +80,10 @@ class Encoder(Protocol):
         """Return bytes that only keep the connection alive; legal at any moment."""
         ...
 
+    def held(self, said: JsonObject) -> bytes:
+        """Return what tells a client that a rate limit holds its call; legal at any moment."""
+        ...
+
     def end(self, summary: Summary) -> bytes:
         """Return the closing bytes: usage, the trailer, the terminal frame."""
         ...
@@ -90,9 +94,10 @@ class Encoder(Protocol):
 
 
 class Dialect(Protocol):
-    """One client API."""
+    """One client API. ``stream_type`` is the content type of its streams."""
 
     name: str
+    stream_type: bytes
 
     def decode(self, body: JsonObject, raw: bytes) -> Call:
         """Return the call that *body*, parsed from *raw*, asks for.

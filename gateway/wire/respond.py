@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 import anyio
-import orjson
 from starlette.types import Message, Receive, Send
 
 from gateway.metering.holds import Holding
@@ -34,7 +33,6 @@ Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 _JSON: Final = (b"content-type", b"application/json")
 _STREAM: Final = (
-    (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache"),
     (b"x-accel-buffering", b"no"),
 )
@@ -126,7 +124,7 @@ class Exchange:
             holding = self.ledger.holds.longest
             due_s = self._due_s(keepalive_s, holding)
             if due_s <= 0:
-                await self._write(encoder.ping() if holding is None else _held(holding))
+                await self._write(encoder.ping() if holding is None else _held(holding, encoder))
                 continue
             with anyio.move_on_after(due_s) as self._nap:
                 await self._await_leaving(serving)
@@ -215,7 +213,7 @@ class Exchange:
         self._last_write = perf_counter()
         if self.status is None:
             self.status = 200
-            headers = [*_STREAM, *self.head()]
+            headers = [(b"content-type", self.dialect.stream_type), *_STREAM, *self.head()]
             await self._put({"type": "http.response.start", "status": 200, "headers": headers})
         more = not self.ended
         await self._put({"type": "http.response.body", "body": data, "more_body": more})
@@ -227,10 +225,10 @@ class Exchange:
             raise Gone("The client left.") from error
 
 
-def _held(holding: Holding) -> bytes:
-    """Return the comment that tells of a hold; both dialects' clients skip it."""
+def _held(holding: Holding, encoder: Encoder) -> bytes:
+    """Return what tells of a hold, as *encoder* says it."""
     said = {"state": "held", "eta_ms": holding.eta_ms, "position": holding.position}
-    return b": lockgate %s\n\n" % orjson.dumps(said | {"reason": holding.reason})
+    return encoder.held(said | {"reason": holding.reason})
 
 
 def _folded(events: list[Event]) -> Reply:

@@ -10,6 +10,7 @@ from gateway.wire.anthropic.failure import error_object
 from gateway.wire.anthropic.said import message_id, reported, stop_reason, tool_id, usage_object
 from gateway.wire.dialect import Summary, told
 from gateway.wire.drafts import draft
+from gateway.wire.sse import comment
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError
 from techniques.core.events import (
@@ -77,11 +78,15 @@ class MessageEncoder:
         """Return a ``ping`` event; it may stand anywhere, also before ``message_start``."""
         return _PING
 
+    def held(self, said: JsonObject) -> bytes:
+        """Return a comment."""
+        return comment(said)
+
     def end(self, summary: Summary) -> bytes:
         """Return the last block's end, the stop reason with the usage, the trailer and the stop."""
         trailer = b""
         if summary.trailer is not None:
-            trailer = _comment("lockgate", dict(summary.trailer))
+            trailer = comment(dict(summary.trailer))
         if self._relayed:
             return trailer + (self._finished.raw or _STOP)
         usage = reported(self._usage, summary)

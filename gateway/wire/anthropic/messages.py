@@ -9,6 +9,7 @@ from gateway.wire.anthropic.failure import encode_failure
 from gateway.wire.anthropic.head import DIALECT, decode_call
 from gateway.wire.anthropic.whole import message_body
 from gateway.wire.dialect import Call, Encoder, Failure, Summary
+from gateway.wire.sse import EVENT_STREAM
 from techniques.core.errors import GatewayError
 from techniques.core.json import JsonObject
 from techniques.core.reply import Reply
@@ -18,6 +19,7 @@ class AnthropicMessages:
     """Anthropic's Messages API, towards clients."""
 
     name = DIALECT
+    stream_type = EVENT_STREAM
 
     def decode(self, body: JsonObject, raw: bytes) -> Call:
         """Return the call that *body*, parsed from *raw*, asks for.

@@ -8,6 +8,7 @@ from gateway.wire.openai_chat.failure import failure
 from gateway.wire.openai_chat.fields import NAME
 from gateway.wire.openai_chat.head import call_of
 from gateway.wire.openai_chat.whole import whole
+from gateway.wire.sse import EVENT_STREAM
 from techniques.core.errors import GatewayError
 from techniques.core.json import JsonObject
 from techniques.core.reply import Reply
@@ -17,6 +18,7 @@ class OpenAIChat:
     """``POST /v1/chat/completions``."""
 
     name = NAME
+    stream_type = EVENT_STREAM
 
     def decode(self, body: JsonObject, raw: bytes) -> Call:
         """Return the call that *body*, parsed from *raw*, asks for."""

@@ -10,6 +10,7 @@ from gateway.wire.dialect import Call, Summary, told
 from gateway.wire.drafts import draft
 from gateway.wire.openai_chat.common import answer_id, created, is_legacy, reason_of, reported
 from gateway.wire.openai_chat.failure import error_of
+from gateway.wire.sse import comment
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError
 from techniques.core.events import (
@@ -81,6 +82,10 @@ class ChunkEncoder:
         """Return a comment."""
         return b": ping\n\n"
 
+    def held(self, said: JsonObject) -> bytes:
+        """Return a comment."""
+        return comment(said)
+
     def end(self, summary: Summary) -> bytes:
         """Return the usage chunk if it was asked for, the trailer and the terminal frame."""
         closing = b""
@@ -88,7 +93,7 @@ class ChunkEncoder:
             usage = orjson.dumps(reported(self._used(), summary))
             closing = self._start() + self._head + b',"choices":[],"usage":' + usage + b"}\n\n"
         if summary.trailer is not None:
-            closing += b": lockgate " + orjson.dumps(dict(summary.trailer)) + b"\n\n"
+            closing += comment(dict(summary.trailer))
         return closing + self._terminal
 
     def fail(self, error: GatewayError) -> bytes:

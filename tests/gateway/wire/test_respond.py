@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from time import monotonic
 
 import anyio
 import pytest
 
-from gateway.metering.ledger import CallFinished
+from gateway.metering.ledger import CallFinished, Ledger
+from gateway.wire import respond
+from gateway.wire.anthropic import AnthropicMessages
+from gateway.wire.dialect import Call, Dialect, Encoder, Summary
+from gateway.wire.openai_chat import OpenAIChat
+from gateway.wire.openai_chat.encode import ChunkEncoder
+from pricing.usage import Usage
 from techniques.core.errors import UpstreamFailed
-from techniques.core.json import Json
+from techniques.core.events import Event, Finished, TextDelta
+from techniques.core.json import Json, JsonObject
 from tests.fakes import script
 from tests.gateway.surfaces.scene import ENDED, TOLD, Client, Stage, chat, refused, streamed, whole
 
@@ -241,3 +250,71 @@ async def test_usage_is_passed_on_to_who_asked_for_it() -> None:
     client = await stage.serve(chat(stream=True, stream_options={"include_usage": True}))
 
     assert script.usage(12, 4) in client.content
+
+
+class _LinesEncoder(ChunkEncoder):
+    def ping(self) -> bytes:
+        return b"{}\n"
+
+    def held(self, said: JsonObject) -> bytes:
+        return b'{"held":"%s"}\n' % said["reason"].encode()
+
+
+class _Lines(OpenAIChat):
+    stream_type = b"application/x-ndjson"
+
+    def encoder(self, call: Call, request_id: str, model: str) -> Encoder:
+        return _LinesEncoder(call, request_id, model)
+
+
+async def _held_for(dialect: Dialect, seconds: float, keepalive_s: float) -> Client:
+    """Return the client of an answer that a rate limit holds for *seconds* before it begins."""
+    ledger, client = Ledger(()), Client()
+
+    @asynccontextmanager
+    async def answer() -> AsyncGenerator[AsyncIterator[Event], None]:
+        async def events() -> AsyncIterator[Event]:
+            ledger.holds.hold("l1", 900, 2, "rpm")
+            await anyio.sleep(seconds)
+            ledger.holds.release("l1")
+            await anyio.sleep(seconds)
+            yield TextDelta("Hello")
+            yield Finished()
+
+        yield events()
+
+    body = chat(stream=True, max_tokens=9)
+    call = dialect.decode(body, b"")
+    await client.receive()
+    summary = Summary(Usage(), 1, None, "unknown")
+    exchange = respond.Exchange(
+        dialect, call, client.receive, client.send, ledger, list, lambda: summary
+    )
+    await exchange.respond(answer(), lambda: dialect.encoder(call, "r", "m"), keepalive_s)
+    return client
+
+
+async def test_a_stream_that_is_no_event_stream_is_kept_alive_in_its_own_form(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(respond, "_HELD_AFTER_S", 0.01)
+
+    client = await _held_for(_Lines(), 0.08, 0.03)
+
+    assert client.headers["content-type"] == "application/x-ndjson"
+    assert b'{"held":"rpm"}\n' in client.content
+    assert b"{}\n" in client.content
+    assert b"\n: " not in client.content
+
+
+@pytest.mark.parametrize("dialect", [OpenAIChat(), AnthropicMessages()], ids=lambda d: d.name)
+async def test_an_event_stream_tells_of_a_hold_in_a_comment(
+    dialect: Dialect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(respond, "_HELD_AFTER_S", 0.01)
+
+    client = await _held_for(dialect, 0.08, 9.0)
+
+    assert client.headers["content-type"] == "text/event-stream; charset=utf-8"
+    told = b': lockgate {"state":"held","eta_ms":900,"position":2,"reason":"rpm"}\n\n'
+    assert client.content.startswith(told)
