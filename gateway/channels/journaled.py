@@ -9,7 +9,7 @@ from types import TracebackType
 from gateway.channels.continued import Growing, can_continue, continued
 from gateway.metering import estimate
 from gateway.metering.caps import RunAllowance
-from gateway.metering.ledger import Answering
+from gateway.metering.heard import Answering
 from gateway.policy.models import Model
 from gateway.runs.events import packed, unpacked
 from gateway.runs.live import LiveRun

@@ -10,7 +10,8 @@ from time import perf_counter
 from types import TracebackType
 
 from gateway.metering import estimate
-from gateway.metering.ledger import Answering, CallFinished, Ledger
+from gateway.metering.heard import Answering, Heard
+from gateway.metering.ledger import CallFinished, Ledger
 from gateway.metering.weighed import Weighed
 from gateway.upstream.head import Head, Headed
 from gateway.upstream.provider import Target
@@ -126,6 +127,7 @@ class MeteredCall(Headed):
             events = await self._call.__aenter__()
         except BaseException as error:
             self._failed(error)
+            self._hear()
             if not isinstance(error, RequestRejected):  # which was refused before it was sent
                 self._record()
             raise
@@ -134,6 +136,7 @@ class MeteredCall(Headed):
             target = self._channel.target
             answering = Answering(target.name, target.provider, target.shown)
             self._channel.ledger.answering = answering
+            self._hear()
         self._events = aiter(events)
         return self
 
@@ -166,6 +169,13 @@ class MeteredCall(Headed):
         else:
             self._note(event)
         return event
+
+    def _hear(self) -> None:
+        """Keep what the provider told at the head of the answer, nothing if there was no head."""
+        if self._request.role == "answer":
+            head = self.head()
+            told = Heard(head.status, head.headers, head.body, head.mask.text) if head else None
+            self._channel.ledger.heard = told
 
     def _note(self, event: Event) -> None:
         match event:

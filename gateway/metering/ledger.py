@@ -12,6 +12,7 @@ from gateway.metering.facts import RunPutAway as RunPutAway
 from gateway.metering.facts import RunResumed as RunResumed
 from gateway.metering.facts import StepAmbiguous as StepAmbiguous
 from gateway.metering.facts import StepReplayed as StepReplayed
+from gateway.metering.heard import Answering, Heard
 from gateway.metering.holds import Holds
 from gateway.metering.routed import Routed
 from gateway.metering.trace import Trace
@@ -230,23 +231,18 @@ Fact: TypeAlias = (
 Meter: TypeAlias = Callable[[Fact], None]
 
 
-class Answering(NamedTuple):
-    """The model that answers: the operator's names of it, and what the client calls it."""
-
-    model: str
-    provider: str
-    shown: str
-
-
 @dataclass(slots=True)
 class Ledger:
     """Collects a request's facts and hands each to the meters.
 
     ``client_left`` is set before the client's leaving cancels what runs: the rows tell it from
     other ends. ``answering`` is the model of the last sub-call that began to answer as ``answer``.
+    ``heard`` is what its provider told at the head of the last answer to such a call.
     ``holds`` are its pauses, ``left`` what was left when the last one was let through, by what is
-    counted; ``tools`` are the answer's calls of tools with quotas. ``weighed`` is what answers came
-    to, by their step of the run; ``replayed`` calls, that had cost ``saved``, are no rows.
+    counted, ``of_key`` that of its key's own limits, ``full`` what one that was not let through
+    would have waited for; ``tools`` are the answer's calls of tools with quotas. ``weighed`` is
+    what answers came to, by their step of the run; ``replayed`` calls, that had cost ``saved``,
+    are no rows.
     """
 
     meters: tuple[Meter, ...] = ()
@@ -256,6 +252,9 @@ class Ledger:
     answering: Answering | None = None
     holds: Holds = field(default_factory=Holds)
     left: dict[str, Left] = field(default_factory=dict)
+    of_key: dict[str, Left] = field(default_factory=dict)
+    full: dict[str, Left] = field(default_factory=dict)
+    heard: Heard | None = None
     tools: list[ToolCalled] = field(default_factory=list)
     trace: Trace | None = None
     weighed: dict[str, Weighed] = field(default_factory=dict)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from gateway.admission.left import tightest
 from gateway.admission.names import dimension_of, is_money
 from gateway.admission.need.charge import charge
 from gateway.admission.need.traits import traits
@@ -17,6 +16,7 @@ from gateway.pacing import errors
 from gateway.pacing.asker import Asker
 from gateway.pacing.asking import NO_NEED, NONE, Asking
 from gateway.pacing.lease import Lease
+from gateway.pacing.leftovers import tell_full, tell_left
 from gateway.pacing.money import most_cost
 from gateway.pacing.pacer import Pacer
 from gateway.pacing.purse import Purse
@@ -171,6 +171,8 @@ class Run:
         wave, (own, theirs) = await self._asker.ask_with_others(asking)
         began = loop_time() if isinstance(own, Waiting) or isinstance(theirs, Waiting) else None
         own = await self._until_affordable(asking, own)
+        if isinstance(own, Waiting):
+            tell_full(self._ledger, own, self._purse.sizes())
         errors.must_be_granted(own, self._purse.renews_s)
         self._asker.taken = True
         if isinstance(theirs, Waiting):
@@ -181,11 +183,12 @@ class Run:
                 self._note(asking, theirs, (theirs.eta_ms or 0) / 1000, "observed")
                 return asking._replace(needs=NONE)
             if moves and (theirs.eta_ms or 0) > 1000 * self._pacer.move_after_s:
+                tell_full(self._ledger, theirs, asking.account.caps())
                 raise errors.given_back(asking, theirs, GiveBack("asked"))
             theirs = await self._held(asking, theirs, wave)
             self._pacer.store.dispatch(asking.account.pool, (asking.lease,))
         errors.must_fit(asking, theirs)
-        self._tell_left(own, theirs)
+        tell_left(self._ledger, own, theirs)
         if isinstance(theirs, Granted) and self._standing.use == "none":
             self._asker.tag = theirs.tag
         return asking if began is None else asking._replace(held_s=loop_time() - began)
@@ -199,12 +202,6 @@ class Run:
         finally:
             self._ledger.holds.release(asking.lease)
         return own
-
-    def _tell_left(self, own: Answer, theirs: Answer) -> None:
-        """Keep what is left for the caller to be told: of its own windows, else its account's."""
-        for answer in (theirs, own):
-            if isinstance(answer, Granted):
-                self._ledger.left.update(tightest(answer.left))
 
     async def _held(self, asking: Asking, first: Waiting, wave: Wave | None) -> Answer:
         """Wait in line until *asking*, or the wave that it is in, is let through."""
@@ -251,6 +248,7 @@ class Run:
             self._standing.patience, self._standing.waited_s(), eta_s, self._predicted_s(asking)
         )
         if isinstance(found, GiveBack):
+            tell_full(self._ledger, answer, asking.account.caps())
             raise errors.given_back(asking, answer, found)
         reason = dimension_of(answer.binding)
         of = asking.label, "" if reason == "usd" else asking.account.name

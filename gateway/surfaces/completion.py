@@ -12,6 +12,7 @@ import orjson
 import structlog
 from starlette.types import Receive, Scope, Send
 
+from gateway.clock import utc_now
 from gateway.metering.ledger import Ledger, Meter, RequestBegun
 from gateway.metering.trace import Begin, untraced
 from gateway.pipeline import Asked, Pipeline
@@ -23,6 +24,7 @@ from gateway.runs.wanted import Begun
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.finishing import end, finished
 from gateway.surfaces.gate import Gate
+from gateway.surfaces.handed import told_to_wait
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.kept import (
     carry_of,
@@ -232,12 +234,15 @@ class CompletionEndpoint:
         if visit.exchange is not None and visit.exchange.status is not None:
             await visit.exchange.break_off(error)
             return visit.exchange.status  # too late for another
-        failure = self._dialect.failure(error)
+        told_to_wait(error, visit.ledger, utc_now())
+        failure = self._dialect.failure(error).named(visit.request_id)
+        said = encoded(failure.headers)
+        names = {name for name, _ in said}
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(failure.body)).encode()),
-            *encoded(failure.headers),
-            *head_of(visit),
+            *said,
+            *(header for header in head_of(visit) if header[0] not in names),
         ]
         status = failure.status
         await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -75,7 +75,7 @@ class CountTokensEndpoint:
         else:
             headers = {"x-lockgate-count-source": source}
             return Response(counting.encode_count(tokens), 200, headers, "application/json")
-        return failed(visit.error, self._dialect)
+        return failed(visit.error, self._dialect, visit.name)
 
     async def _let_in(self, visit: _Visit, request: Request) -> tuple[int, str]:
         self._front.gate.enter()

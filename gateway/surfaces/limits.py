@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from gateway.admission.left import Left
-from gateway.wire.respond import Headers
+from gateway.admission.limits.page import Page
 
 _CHAT: Final = ("requests", "tokens")
 _MESSAGES: Final = {
@@ -16,35 +16,105 @@ _MESSAGES: Final = {
     "input_tokens": "input-tokens",
     "output_tokens": "output-tokens",
 }
+_TOKENS: Final = ("tokens", "input_tokens", "output_tokens")
 
 
-def chat_limits(left: Mapping[str, Left]) -> Headers:
+class Shown(NamedTuple):
+    """What is told of a window: its size, what is left, in how many ms it is full.
+
+    None: nobody knows.
+    """
+
+    cap: int | None
+    left: int | None
+    full_ms: int | None
+
+
+def shown(window: Left) -> Shown:
+    """Return what is told of *window*."""
+    return Shown(window.cap, window.left, window.full_ms)
+
+
+def limits_in(dialect: str, windows: Mapping[str, Shown], now: datetime) -> dict[str, str]:
+    """Return what a client of *dialect* reads of *windows*, by what each counts; *now* is UTC."""
+    return message_limits(windows, now) if dialect == "anthropic" else chat_limits(windows)
+
+
+def chat_limits(windows: Mapping[str, Shown]) -> dict[str, str]:
     """Return ``x-ratelimit-*``, with durations as ``1h2m3.4s``."""
-    headers: Headers = []
+    found: dict[str, str] = {}
     for what in _CHAT:
-        if (window := left.get(what)) is not None:
-            name = what.encode()
-            headers += [
-                (b"x-ratelimit-limit-" + name, b"%d" % window.cap),
-                (b"x-ratelimit-remaining-" + name, b"%d" % window.left),
-                (b"x-ratelimit-reset-" + name, _duration(window.full_ms).encode()),
-            ]
-    return headers
+        window = windows.get(what)
+        if window is None and what == "tokens":
+            window = _tightest([windows[name] for name in _TOKENS if name in windows])
+        if window is not None:
+            reset = None if window.full_ms is None else _duration(window.full_ms)
+            found |= _named(chat_names(what), window, reset)
+    return found
 
 
-def message_limits(left: Mapping[str, Left], now: datetime) -> Headers:
+def message_limits(windows: Mapping[str, Shown], now: datetime) -> dict[str, str]:
     """Return ``anthropic-ratelimit-*``, with points in time after *now*, which is UTC."""
-    headers: Headers = []
-    for what, shown in _MESSAGES.items():
-        if (window := left.get(what)) is not None:
-            name = b"anthropic-ratelimit-" + shown.encode()
-            reset = now + timedelta(milliseconds=window.full_ms)
-            headers += [
-                (name + b"-limit", b"%d" % window.cap),
-                (name + b"-remaining", b"%d" % window.left),
-                (name + b"-reset", reset.strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()),
-            ]
-    return headers
+    found: dict[str, str] = {}
+    for what in _MESSAGES:
+        if (window := windows.get(what)) is not None:
+            reset = None if window.full_ms is None else _moment(now, window.full_ms)
+            found |= _named(message_names(what), window, reset)
+    return found
+
+
+def chat_names(what: str) -> tuple[str, str, str]:
+    """Return OpenAI's names for the size, the rest and the reset of what counts *what*."""
+    return (
+        f"x-ratelimit-limit-{what}",
+        f"x-ratelimit-remaining-{what}",
+        f"x-ratelimit-reset-{what}",
+    )
+
+
+def message_names(what: str) -> tuple[str, str, str]:
+    """Return Anthropic's names for the size, the rest and the reset of what counts *what*."""
+    name = f"anthropic-ratelimit-{_MESSAGES[what]}"
+    return f"{name}-limit", f"{name}-remaining", f"{name}-reset"
+
+
+def read_limits(headers: Mapping[str, str], now: datetime) -> dict[str, Shown]:
+    """Return what *headers* (lower-case names) tell in either vendor's names, by what it counts."""
+    page = Page(headers, now.timestamp())
+    found: dict[str, Shown] = {}
+    for what in _MESSAGES:
+        for names in ((chat_names(what),) if what in _CHAT else ()) + (message_names(what),):
+            window = _read(page, names)
+            if what not in found and window != _UNKNOWN:
+                found[what] = window
+    return found
+
+
+_UNKNOWN: Final = Shown(None, None, None)
+
+
+def _read(page: Page, names: tuple[str, str, str]) -> Shown:
+    cap, left, reset = page.amount(names[0]), page.amount(names[1]), page.delay(names[2])
+    return Shown(_whole(cap), _whole(left), None if reset is None else round(1000 * reset))
+
+
+def _whole(amount: float | None) -> int | None:
+    return None if amount is None else int(amount)
+
+
+def _tightest(windows: list[Shown]) -> Shown | None:
+    """Return the one of *windows* of which least is left."""
+    known = [window for window in windows if window.left is not None]
+    return min(known, key=lambda window: window.left or 0, default=None)
+
+
+def _named(names: tuple[str, str, str], window: Shown, reset: str | None) -> dict[str, str]:
+    said = (window.cap, window.left, reset)
+    return {name: str(value) for name, value in zip(names, said, strict=True) if value is not None}
+
+
+def _moment(now: datetime, milliseconds: int) -> str:
+    return (now + timedelta(milliseconds=milliseconds)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _duration(milliseconds: int) -> str:

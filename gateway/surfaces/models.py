@@ -12,7 +12,7 @@ from gateway.policy.access import may_use
 from gateway.policy.models import Catalogue, Model
 from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import headers_of
-from gateway.surfaces.named import name_headers, new_name
+from gateway.surfaces.named import OWN, name_headers, new_name
 from gateway.surfaces.spoken import failed
 from gateway.wire.dialect import Dialect
 from techniques.core.errors import GatewayError, UnknownModel
@@ -61,8 +61,9 @@ class ModelsEndpoint:
 
     def _failed(self, request: Request, error: GatewayError) -> Response:
         dialect = self._anthropic if _is_anthropic(request) else self._openai
-        response = failed(error, dialect)
-        response.headers.update(_named(request))
+        names = _named(request)
+        response = failed(error, dialect, names[OWN])
+        response.headers.update(names)
         return response
 
 

@@ -22,7 +22,7 @@ def dialect_of(headers: Mapping[str, str]) -> Dialect:
     return MESSAGES if "anthropic-version" in headers else CHAT
 
 
-def failed(error: GatewayError, dialect: Dialect) -> Response:
-    """Return *error* as a response in *dialect*."""
-    failure = dialect.failure(error)
+def failed(error: GatewayError, dialect: Dialect, request_id: str = "") -> Response:
+    """Return *error* as a response in *dialect*, to the request of that name."""
+    failure = dialect.failure(error).named(request_id)
     return Response(failure.body, failure.status, dict(failure.headers), "application/json")

@@ -9,7 +9,7 @@ from gateway.metering.holds import Holds
 from gateway.metering.known import caveats, cost_tier
 from gateway.metering.ledger import Ledger, ToolCalled
 from gateway.policy import wishes as wishing
-from gateway.surfaces.limits import chat_limits, message_limits
+from gateway.surfaces.handed import handed_on
 from gateway.surfaces.visit import Visit
 from gateway.wire.dialect import Summary
 from gateway.wire.respond import Headers
@@ -43,8 +43,8 @@ def head_of(visit: Visit) -> Headers:
                 headers.append((b"x-lockgate-cost-usd", cost.encode()))
     headers += _paused(ledger.holds)
     headers += _tools(visit)
-    if ledger.left:
-        headers += _limits(visit)
+    handed = handed_on(visit.dialect, ledger, visit.error, utc_now())
+    headers += [(name.encode(), _one_line(value)) for name, value in handed.items()]
     if ledger.warnings:
         headers.append((b"x-lockgate-warnings", _one_line("; ".join(_warnings(ledger)))))
     return headers
@@ -58,12 +58,6 @@ def _run(visit: Visit) -> Headers:
     if visit.asked is not None and visit.asked.caller.kept_apart:
         headers.append((b"x-lockgate-durability", b"memory"))
     return headers
-
-
-def _limits(visit: Visit) -> Headers:
-    if visit.dialect == "anthropic":
-        return message_limits(visit.ledger.left, utc_now())
-    return chat_limits(visit.ledger.left)
 
 
 def _paused(holds: Holds) -> Headers:

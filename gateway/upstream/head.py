@@ -5,15 +5,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
+
+from gateway.upstream.redact import Mask
+
+_NOTHING: Final = Mask({})
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The head of an answer; header names are lower case. ``body`` is a refusal's, else empty."""
+    """The head of an answer; header names are lower case. ``body`` is a refusal's, else empty.
+
+    ``mask`` takes the account's credentials out of what it tells.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: bytes = b""
+    mask: Mask = _NOTHING
 
 
 class Headed(ABC):

@@ -142,7 +142,8 @@ class _Call(Headed):
         """Return the head of the answer, None before it has come."""
         if not self._headed:
             return None
-        return Head(self._response.status, self._response.headers, self._said)
+        response, mask = self._response, self._channel.transport.mask
+        return Head(response.status, response.headers, self._said, mask)
 
     async def __aenter__(self) -> AsyncIterator[Event]:
         channel = self._channel

@@ -28,7 +28,7 @@ LONGEST_S: Final = 60.0
 
 
 def advice(error: GatewayError, status: int) -> dict[str, str]:
-    """Return the headers ``retry-after`` (whole seconds) and ``x-should-retry``, as far as known.
+    """Return the headers ``retry-after``, ``retry-after-ms`` and ``x-should-retry``, as known.
 
     ``x-should-retry: false`` stands only where a client would otherwise try again in vain.
     """
@@ -42,6 +42,8 @@ def advice(error: GatewayError, status: int) -> dict[str, str]:
     if isinstance(error, UpstreamFailed | BudgetExhausted) and error.retry_after is not None:
         headers["retry-after"] = str(math.ceil(max(0.0, error.retry_after)))
     if isinstance(error, UpstreamFailed):
+        if error.retry_after is not None:  # the SDKs look at this first, for it is finer
+            headers["retry-after-ms"] = str(math.ceil(1000 * max(0.0, error.retry_after)))
         hopeless = not error.retryable or (error.retry_after or 0.0) > LONGEST_S
     else:
         hopeless = isinstance(error, (CapReached, DeadlinePassed, NotLearnt, RunConflict))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pricing.usage import Usage
@@ -62,11 +62,22 @@ def told(piece: Traced) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error response: its body is JSON bytes."""
+    """An error response: its body is JSON bytes, an object.
+
+    ``names_request``: the object is to have the name of the request, too.
+    """
 
     status: int
     body: bytes
     headers: Mapping[str, str] = NOTHING
+    names_request: bool = False
+
+    def named(self, request_id: str) -> Failure:
+        """Return this response as one to the request of that name, where it is to have it."""
+        if not self.names_request or not request_id:
+            return self
+        body = b'%s,"request_id":"%s"}' % (self.body[:-1], request_id.encode())
+        return replace(self, body=body, names_request=False)
 
 
 class Encoder(Protocol):

@@ -48,6 +48,7 @@ class MessageEncoder:
 
     def __init__(self, request_id: str, model: str) -> None:
         self._id = message_id("", request_id)
+        self._request = request_id
         self._model = model
         self._begun = False
         self._relayed = False
@@ -99,7 +100,10 @@ class MessageEncoder:
 
     def fail(self, error: GatewayError) -> bytes:
         """Return an ``error`` event; no ``message_stop`` may follow it."""
-        return _event("error", {"error": error_object(error)})
+        told: JsonObject = {"error": error_object(error)}
+        if self._request:
+            told["request_id"] = self._request
+        return _event("error", told)
 
     def _other(self, event: Event) -> bytes:
         match event:

@@ -12,7 +12,9 @@ from techniques.core.errors import (
     CapReached,
     DeadlinePassed,
     Denied,
+    FailureKind,
     GatewayError,
+    HeldBack,
     KeyLimited,
     NotLearnt,
     OverLimit,
@@ -46,6 +48,11 @@ _TYPES: Mapping[int, str] = {
     529: "overloaded_error",
 }
 """The error type of a status; every other is an ``api_error``."""
+_CODES: Mapping[FailureKind, str] = {
+    "quota": "insufficient_quota",
+    "context_overflow": "context_length_exceeded",
+}
+"""Names that this API has no type for, of failures whose provider gave none."""
 _PASSED_ON = frozenset({400, 403, 404, 409, 413, 422})
 """Statuses of a provider that tell the client something about its own request."""
 _CALLER: tuple[tuple[type[GatewayError], int], ...] = (
@@ -71,7 +78,7 @@ def encode_failure(error: GatewayError) -> Failure:
     """Return the response that tells a client of *error*, with what it says about retrying."""
     status = _status(error)
     body = orjson.dumps({"type": "error", "error": error_object(error)})
-    return Failure(status, body, advice(error, status))
+    return Failure(status, body, advice(error, status), names_request=True)
 
 
 def error_object(error: GatewayError) -> JsonObject:
@@ -80,9 +87,16 @@ def error_object(error: GatewayError) -> JsonObject:
         return {"type": "api_error", "message": _REFUSED_KEY}
     kind = _TYPES.get(_class(error), "api_error")
     said: JsonObject = {"type": kind, "message": _message(error)[:_LONGEST]}
-    if not isinstance(error, UpstreamFailed):
-        said["details"] = {"error_code": error.code}
+    if code := _code(error):
+        said["details"] = {"error_code": code}
     return said
+
+
+def _code(error: GatewayError) -> str | None:
+    """Return what programs call *error*: the provider's own name for it, where it has one."""
+    if isinstance(error, UpstreamFailed) and not isinstance(error, HeldBack):
+        return error.said.code or _CODES.get(error.kind)
+    return error.code
 
 
 def _message(error: GatewayError) -> str:

@@ -50,7 +50,7 @@ _OURS: tuple[tuple[type[GatewayError], _Words], ...] = (
     (OverLimit, _Words(413, "invalid_request_error")),
     (NotLearnt, _Words(409, "invalid_request_error")),
     (RequestRejected, _Words(400, "invalid_request_error")),
-    (Unauthenticated, _Words(401, "authentication_error")),
+    (Unauthenticated, _Words(401, "invalid_request_error")),
     (Denied, _Words(403, "permission_error")),
     (RunConflict, _Words(409, "invalid_request_error")),
     (RunBusy, _Words(409, "conflict_error")),
@@ -60,6 +60,8 @@ _OURS: tuple[tuple[type[GatewayError], _Words], ...] = (
     (TechniqueFailed, _Words(502, "technique_error")),
 )
 """The narrower class first."""
+_UNNAMED = {"not_found_error": "model_not_found"}
+"""Codes of what Anthropic has a type for and no code: a call names nothing but a model."""
 _UPSTREAM: dict[FailureKind, _Words] = {
     "authentication": _Words(502, "upstream_error", "upstream_authentication"),
     "rate_limited": _Words(429, "rate_limit_error", "rate_limit_exceeded"),
@@ -88,7 +90,7 @@ def error_of(error: GatewayError) -> JsonObject:
         message = _message(error, words)
         if error.kind not in {"authentication", "invalid_answer"}:
             kind = error.said.type or kind
-            code = error.said.code or code
+            code = error.said.code or _UNNAMED.get(kind) or code
     return {"error": {"message": message, "type": kind, "param": error.param, "code": code}}
 
 

@@ -8,8 +8,9 @@ import anyio
 import pytest
 
 from gateway.channels.metered import MeteredChannel
+from gateway.metering.heard import Answering
 from gateway.metering.known import tier_of
-from gateway.metering.ledger import Answering, CallFinished, Fact, Ledger
+from gateway.metering.ledger import CallFinished, Fact, Ledger
 from gateway.metering.meters.durable import Whose
 from gateway.metering.meters.durable import row_of as row_of_database
 from gateway.metering.trace import Trace

@@ -207,7 +207,11 @@ def test_a_failure_ends_the_stream_without_a_terminal_frame() -> None:
     out.feed(TextDelta("Hel"))
 
     assert frames(out.fail(StreamBroken("Overloaded", "overloaded"))) == [
-        {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+        {
+            "type": "error",
+            "error": {"type": "overloaded_error", "message": "Overloaded"},
+            "request_id": "req_abc123",
+        }
     ]
 
 

@@ -90,11 +90,11 @@ def test_a_refused_key_of_the_gateway_does_not_look_like_the_clients() -> None:
     assert "gateway's own credential" in error["message"]
 
 
-def test_a_wait_is_told_in_whole_seconds() -> None:
+def test_a_wait_is_told_in_whole_seconds_and_finer() -> None:
     """RL-12."""
     error = UpstreamFailed("m", "rate_limited", retryable=True, retry_after=2.1)
 
-    assert DIALECT.failure(error).headers == {"retry-after": "3"}
+    assert DIALECT.failure(error).headers == {"retry-after": "3", "retry-after-ms": "2100"}
 
 
 @pytest.mark.parametrize("error", [upstream("quota", 429), CapReached("m")])

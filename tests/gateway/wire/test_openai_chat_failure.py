@@ -45,7 +45,7 @@ def upstream(kind: FailureKind, status: int | None = None, **more: Any) -> Upstr
         (UnknownModel("m"), 404, "invalid_request_error", "model_not_found"),
         (NotLearnt("m"), 409, "invalid_request_error", "no_exact_profile"),
         (TooLarge("m"), 413, "invalid_request_error", "request_too_large"),
-        (Unauthenticated("m"), 401, "authentication_error", "invalid_api_key"),
+        (Unauthenticated("m"), 401, "invalid_request_error", "invalid_api_key"),
         (Denied("m"), 403, "permission_error", "permission_denied"),
         (DeadlinePassed("m"), 408, "timeout_error", "deadline_passed"),
         (Unavailable("m"), 503, "service_unavailable_error", "unavailable"),
@@ -119,9 +119,15 @@ def test_a_used_up_account_is_not_to_be_retried_ret_01() -> None:
     )
 
 
-def test_the_wait_is_told_in_whole_seconds() -> None:
-    assert told(upstream("rate_limited", 429, retry_after=1.2))[2] == {"retry-after": "2"}
-    assert told(upstream("overloaded", 503, retry_after=0.0))[2] == {"retry-after": "0"}
+def test_the_wait_is_told_in_whole_seconds_and_finer() -> None:
+    assert told(upstream("rate_limited", 429, retry_after=1.2))[2] == {
+        "retry-after": "2",
+        "retry-after-ms": "1200",
+    }
+    assert told(upstream("overloaded", 503, retry_after=0.0))[2] == {
+        "retry-after": "0",
+        "retry-after-ms": "0",
+    }
 
 
 def test_the_gateways_own_key_is_never_spoken_of_sec_05() -> None:

@@ -1,0 +1,79 @@
+"""What of a provider's headers a client is handed: rate limits, and what finds the call there.
+
+Rate limits go on under their own names, and in the names of the caller's dialect too where the
+provider has others. Whose key has limits of its own is told of those instead, unless it is the
+account that has refused. Nothing else that a provider sends leaves the gateway.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Final
+
+from gateway.admission.left import Left
+from gateway.admission.limits import read
+from gateway.admission.limits.vendors import sniffed
+from gateway.metering.heard import Heard
+from gateway.metering.ledger import Ledger
+from gateway.surfaces.limits import limits_in, read_limits, shown
+from techniques.core.errors import GatewayError, HeldBack, KeyLimited, UpstreamFailed
+
+_LIMITS: Final = re.compile(
+    r"(?:x-|anthropic-)?ratelimit(?:bysize)?(?:-[a-z0-9_-]+)?|anthropic-priority-[a-z0-9-]+"
+    r"|x-tokenlimit-[a-z0-9-]+"
+)
+_AS_THEY_ARE: Final = ("openai-processing-ms", "openai-version")
+_SAID: Final = ("true", "false")
+_IDS: Final = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
+_AN_ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+_LONGEST: Final = 256
+_MOST: Final = 48
+"""Headers of limits that are handed on; no vendor has so many."""
+
+
+def handed_on(
+    dialect: str, ledger: Ledger, error: GatewayError | None, now: datetime
+) -> dict[str, str]:
+    """Return the headers for a client of *dialect*; of a failure, *error* is it."""
+    heard = ledger.heard
+    refused = isinstance(error, UpstreamFailed)
+    found = limits_in(dialect, {what: shown(left) for what, left in ledger.left.items()}, now)
+    if heard is not None:
+        limits = [name for name in heard.headers if _LIMITS.fullmatch(name)]
+        if limits:
+            found |= limits_in(dialect, read_limits(heard.headers, now), now)
+        found |= dict(_passed(heard, limits[:_MOST]))
+        if refused and heard.headers.get("x-should-retry") in _SAID:
+            found["x-should-retry"] = heard.headers["x-should-retry"]
+    if ledger.of_key and not refused:
+        found |= _told(dialect, ledger.of_key, now)
+    if ledger.full and isinstance(error, HeldBack | KeyLimited):
+        found |= _told(dialect, ledger.full, now)
+    return found
+
+
+def told_to_wait(error: GatewayError, ledger: Ledger, now: datetime) -> None:
+    """Have *error*, a provider's limit that is reached, say until when, if its headers tell it."""
+    heard = ledger.heard
+    if heard is None or not isinstance(error, UpstreamFailed) or error.retry_after is not None:
+        return
+    if error.kind == "rate_limited" and heard.status == 429:
+        vendor = sniffed(heard.headers)
+        told = read(vendor, heard.headers, status=429, now=now.timestamp(), body=heard.body)
+        error.retry_after = told.retry_after_s
+
+
+def _told(dialect: str, windows: Mapping[str, Left], now: datetime) -> dict[str, str]:
+    return limits_in(dialect, {what: shown(left) for what, left in windows.items()}, now)
+
+
+def _passed(heard: Heard, limits: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for name in (*limits, *_AS_THEY_ARE):
+        value = heard.headers.get(name, "").strip()
+        if value and len(value) <= _LONGEST and value.isascii() and value.isprintable():
+            yield name, heard.hide(value)
+    named = next((heard.headers[name] for name in _IDS if name in heard.headers), "")
+    if _AN_ID.fullmatch(named) and heard.hide(named) == named:
+        yield "x-lockgate-upstream-request-id", named
