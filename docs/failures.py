@@ -51,6 +51,8 @@ def _rejected(code: str) -> GatewayError:
 ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("The request cannot be read, or is wrong", RequestRejected("")),
     ("A field has a wrong value", _rejected("invalid_value")),
+    ("A field is missing", _rejected("missing_required_parameter")),
+    ("The response to go on with is not kept", _rejected("previous_response_not_found")),
     ("There is no wish of this name", _rejected("unknown_wish")),
     ("A wish has a wrong value", _rejected("invalid_wish")),
     ("There is no such technique", _rejected("unknown_technique")),
@@ -59,6 +61,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("`auto` and `strict`, and nothing learnt of these models", NotLearnt("")),
     ("A cap on money, and a model without a price", _rejected("price_unknown")),
     ("A feature that the model does not have", _rejected("unsupported_feature")),
+    ("A tool that only another provider has", _rejected("unsupported_tool")),
     ("A feature that the provider's API does not have", _rejected("unsupported_parameter")),
     ("No key", Unauthenticated("", code="missing_api_key")),
     ("A wrong key", Unauthenticated("")),

@@ -43,9 +43,11 @@ from techniques.core.errors import RequestRejected
 
 CHAT: Final[Dialect] = spoken.CHAT
 MESSAGES: Final[Dialect] = spoken.MESSAGES
+RESPONSES: Final[Dialect] = spoken.RESPONSES
 DIALECTS: Final[Mapping[str, Dialect]] = {
     "/v1/chat/completions": CHAT,
     "/v1/messages": MESSAGES,
+    "/v1/responses": RESPONSES,
 }
 """The dialect that is spoken at each path that a model answers."""
 

@@ -12,6 +12,7 @@ from techniques.core.events import Choice, Event, Finished, Relayed, ToolCallSta
 from techniques.core.json import Json, JsonObject
 
 _MARKS = (b"tool", b"function_call")
+_CALLS = ("function_call", "custom_tool_call")
 
 
 class Call(NamedTuple):
@@ -69,11 +70,14 @@ def _object(text: bytes) -> JsonObject:
 def _piece(event: JsonObject) -> Calls:
     yield from _chosen(event, "delta")
     yield from _blocks([event.get("content_block")])
+    if event.get("type") == "response.output_item.added":
+        yield from _items([event.get("item")])
 
 
 def _whole(body: JsonObject) -> Calls:
     yield from _chosen(body, "message")
     yield from _blocks(body.get("content"))
+    yield from _items(body.get("output"))
 
 
 def _chosen(body: JsonObject, part: str) -> Calls:
@@ -91,6 +95,13 @@ def _blocks(blocks: Json) -> Calls:
     for block in _objects(blocks):
         if block.get("type") == "tool_use":
             yield from _call(block.get("name"), block.get("id"))
+
+
+def _items(items: Json) -> Calls:
+    """Yield the calls among the items of a response."""
+    for item in _objects(items):
+        if item.get("type") in _CALLS:
+            yield from _call(item.get("name"), item.get("call_id"))
 
 
 def _call(name: Json, call_id: Json) -> Calls:

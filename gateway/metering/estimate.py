@@ -110,7 +110,7 @@ def _allowed(request: Request) -> int | None:
     if request.relay is None:
         return request.sampling.max_output_tokens
     body = request.relay.body
-    for name in ("max_completion_tokens", "max_tokens"):
+    for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"):
         if isinstance(limit := body.get(name), int):
             return limit
     return None

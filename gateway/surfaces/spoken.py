@@ -10,11 +10,13 @@ from starlette.responses import Response
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Dialect
 from gateway.wire.openai_chat import OpenAIChat
+from gateway.wire.openai_responses import OpenAIResponses
 from techniques.core.errors import GatewayError
 
 CHAT: Final[Dialect] = OpenAIChat()
 MESSAGES: Final[Dialect] = AnthropicMessages()
-DIALECTS: Final[Mapping[str, Dialect]] = {one.name: one for one in (CHAT, MESSAGES)}
+RESPONSES: Final[Dialect] = OpenAIResponses()
+DIALECTS: Final[Mapping[str, Dialect]] = {one.name: one for one in (CHAT, MESSAGES, RESPONSES)}
 
 
 def dialect_of(headers: Mapping[str, str]) -> Dialect:

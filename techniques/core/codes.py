@@ -18,6 +18,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "context_truncated": "The conversation was too long for the model, and so many earlier "
         "messages were left out.",
         "critique_unusable": "A critique could not be read, and nothing was mended by it.",
+        "custom_tool_as_function": "The provider has no tools that take free text; such a tool was "
+        "offered as a function of one text.",
         "deadline_reached": "The deadline ended the technique; the best answer so far is given.",
         "effort_changed": "The model does not take that effort; the nearest was asked for.",
         "failover": "A model of the technique's pool failed, and the next one was asked.",

@@ -58,7 +58,7 @@ class PrometheusMeter:
 
     def expect(self, models: Iterable[str]) -> None:
         """Show *models* before they are asked for: a rate needs the zero before the first."""
-        for dialect in ("openai_chat", "anthropic"):
+        for dialect in ("openai_chat", "anthropic", "openai_responses"):
             for of_all in (self._in_flight, self._truncated, self._disconnects):
                 of_all.labels(dialect)
             for model in models:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from techniques.core.errors import RequestRejected
 from techniques.core.events import Warned
+from techniques.core.free_form import is_free_form
 from techniques.core.json import Json, JsonObject
 
 
@@ -45,6 +46,9 @@ class Losses:
         """Return the fields of *extra* that can be written back: all, or none."""
         if self.native:
             return dict(extra)
+        if is_free_form(extra):
+            self.drop("custom_tool_as_function", "tools")
+            return {}
         for name in extra:
             self.drop("field_dropped", name)
         return {}
@@ -55,3 +59,9 @@ def refuse(what: str, param: str) -> RequestRejected:
     return RequestRejected(
         f"The model does not take {what}.", code="unsupported_feature", param=param
     )
+
+
+def refuse_tool(kind: str) -> RequestRejected:
+    """Return the error of a tool of that *kind*, which only another provider has."""
+    message = f"The model does not take tools of this kind ({kind})."
+    return RequestRejected(message, code="unsupported_tool", param="tools")

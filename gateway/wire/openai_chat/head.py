@@ -33,7 +33,7 @@ def call_of(body: JsonObject, raw: bytes) -> Call:
     wishes: Mapping[str, Json] = NOTHING
     kept: bytes | None = raw
     if not _OWN.isdisjoint(body):
-        wishes = _wishes(body)
+        wishes = wishes_of(body)
         body = {name: value for name, value in body.items() if name not in _OWN}
         kept = None
     if has_drafts(raw):
@@ -51,7 +51,7 @@ def _undrafted(turn: Json) -> Json:
     return {**others, "reasoning_content": left} if left else others
 
 
-def _wishes(body: JsonObject) -> Mapping[str, Json]:
+def wishes_of(body: JsonObject) -> Mapping[str, Json]:
     """Return the ``reliability`` object; a ``technique`` beside it is a wish too, but weaker."""
     wishes = thing(body, "reliability") or {}
     technique = body.get("technique")

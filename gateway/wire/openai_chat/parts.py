@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
+from gateway.wire.data_urls import data_of
 from gateway.wire.openai_chat.fields import NAME, required, rest, text, thing, wrong
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Audio, Document, Image, Opaque, Part, Refusal, Text
-
-_DATA = re.compile(r"data:([^;,]*)(?:;[^;,]*)*;base64,(.*)", re.DOTALL)
 
 
 def parts_of(content: Json, at: str) -> tuple[Part, ...]:
@@ -71,11 +68,11 @@ def _image(part: JsonObject, at: str, extra: JsonObject) -> Image:
     cache = part.get("cache_control")
     if not url.startswith("data:"):
         return Image(url=url, detail=detail, cache=cache, extra=extra)
-    data = _DATA.fullmatch(url)
+    data = data_of(url)
     if data is None:
         raise wrong(f"{at}.image_url.url", "a URL or base64 data")
-    media_type = data[1] or "image/png"
-    return Image(data=data[2], media_type=media_type, detail=detail, cache=cache, extra=extra)
+    media_type = data.media_type or "image/png"
+    return Image(data=data.text, media_type=media_type, detail=detail, cache=cache, extra=extra)
 
 
 def _document(part: JsonObject, at: str, extra: JsonObject) -> Document:
@@ -86,10 +83,10 @@ def _document(part: JsonObject, at: str, extra: JsonObject) -> Document:
     if file_id := text(file, "file_id", inner):
         return Document(file_id=file_id, name=name, cache=cache, extra=extra)
     content = required(file, "file_data", inner)
-    data = _DATA.fullmatch(content)
+    data = data_of(content)
     return Document(
-        data=data[2] if data else content,
-        media_type=(data[1] if data else "") or "application/pdf",
+        data=data.text if data else content,
+        media_type=(data.media_type if data else "") or "application/pdf",
         name=name,
         cache=cache,
         extra=extra,

@@ -60,6 +60,7 @@ def test_a_relayed_messages_stream_tells_its_calls() -> None:
     [
         {"choices": [{"message": {"tool_calls": [CHAT_CALL]}}]},
         {"content": [{"type": "text"}, {"type": "tool_use", "id": "call_9Kx2", "name": "search"}]},
+        {"output": [{"type": "function_call", "call_id": "call_9Kx2", "name": "search"}]},
         {
             "choices": [
                 {"message": {"tool_calls": [{"id": "call_9Kx2", "custom": {"name": "search"}}]}}
@@ -72,6 +73,19 @@ def test_a_relayed_whole_answer_tells_its_calls_at_its_end(body: Json) -> None:
 
     assert seen([Relayed(raw[:20]), Relayed(raw[20:])], streamed=False) == []
     assert seen([Relayed(raw[:20]), Relayed(raw[20:]), Finished()], streamed=False) == [SEARCH]
+
+
+@pytest.mark.parametrize("kind", ["function_call", "custom_tool_call"])
+def test_a_relayed_stream_of_items_tells_each_call_once(kind: str) -> None:
+    item = {"type": kind, "id": "fc_1", "call_id": "call_9Kx2", "name": "search"}
+    message = {"type": "message", "id": "msg_1", "name": "tool"}
+    events = (
+        script.event("response.output_item.added", item=message),
+        script.event("response.output_item.added", item=item),
+        script.event("response.output_item.done", item=item),
+    )
+
+    assert seen([Relayed(event) for event in events]) == [SEARCH]
 
 
 def test_the_old_form_of_a_call_has_no_id() -> None:
@@ -99,11 +113,12 @@ def test_the_tools_that_are_offered_are_known_in_every_form() -> None:
             {"type": "function", "function": {"name": "a"}},
             {"type": "custom", "custom": {"name": "b"}},
             {"name": "c", "input_schema": {}},
+            {"type": "function", "name": "e", "parameters": {}},
             {"type": "web_search"},
             None,
         ],
         "functions": [{"name": "d"}],
     }
 
-    assert list(offered(body)) == ["a", "b", "c", "d"]
+    assert list(offered(body)) == ["a", "b", "c", "e", "d"]
     assert list(offered({"tools": "none"})) == []

@@ -8,6 +8,7 @@ from typing import NoReturn
 from gateway.upstream.providers.anthropic.headers import DIALECT
 from techniques.core.errors import RequestRejected
 from techniques.core.events import Warned
+from techniques.core.free_form import is_free_form
 from techniques.core.json import NOTHING, Json
 from techniques.core.request import Request
 
@@ -41,6 +42,9 @@ class Losses:
         """Return *fields* if they are of this dialect; else they are lost."""
         if self.own:
             return fields
+        if is_free_form(fields):
+            self.note("custom_tool_as_function", "tools")
+            return NOTHING
         for name in fields:
             self.note("field_dropped", f"{path}.{name}")
         return NOTHING
@@ -49,3 +53,9 @@ class Losses:
 def refuse(param: str, reason: str) -> NoReturn:
     """Raise that the feature *param* cannot be had here."""
     raise RequestRejected(f"{param}: {reason}.", param=param, code="unsupported_parameter")
+
+
+def refuse_tool(kind: str) -> NoReturn:
+    """Raise that tools of that *kind* are another provider's."""
+    message = f"tools: this provider does not have tools of this kind ({kind})."
+    raise RequestRejected(message, param="tools", code="unsupported_tool")

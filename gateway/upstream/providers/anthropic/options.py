@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gateway.upstream.provider import Target
-from gateway.upstream.providers.anthropic.losses import Losses, refuse
+from gateway.upstream.providers.anthropic.losses import Losses, refuse, refuse_tool
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Opaque, Request, ResponseFormat, Sampling, Tool, ToolChoice
 
@@ -67,7 +67,7 @@ def encode_tools(request: Request, target: Target, body: JsonObject, losses: Los
 def _tool(tool: Tool | Opaque, target: Target, losses: Losses) -> Json:
     if isinstance(tool, Opaque):
         if not losses.own or tool.dialect != "anthropic":
-            refuse("tools", "a tool of another provider")
+            refuse_tool(str(tool.value.get("type")) if isinstance(tool.value, dict) else "?")
         return tool.value
     schema = tool.parameters if isinstance(tool.parameters, dict) else {}
     value: JsonObject = {"name": tool.name, "input_schema": {"type": "object", **schema}}

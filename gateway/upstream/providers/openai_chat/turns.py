@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gateway.upstream.openai.losses import Losses, refuse
+from gateway.upstream.openai.losses import Losses, refuse, refuse_tool
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (
@@ -173,7 +173,7 @@ def tools_of(tools: Sequence[Tool | Opaque], losses: Losses) -> list[Json]:
 def _tool(tool: Tool | Opaque, losses: Losses) -> Json:
     if isinstance(tool, Opaque):
         if tool.dialect != DIALECT:
-            raise refuse(f"tools of this kind ({_kind(tool)})", "tools")
+            raise refuse_tool(_kind(tool))
         return tool.value
     function: JsonObject = {"name": tool.name}
     if tool.description is not None:

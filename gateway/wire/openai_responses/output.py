@@ -1,0 +1,170 @@
+"""The items of an answer, as they stand in a response."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Final, Literal, NamedTuple
+
+from gateway.wire.openai_responses.fields import NAME
+from gateway.wire.openai_responses.reasoning import encrypted, redacted
+from techniques.core.free_form import unwrapped
+from techniques.core.json import Json, JsonObject
+from techniques.core.request import (
+    Opaque,
+    Part,
+    RedactedThinking,
+    Refusal,
+    Text,
+    Thinking,
+    ToolCall,
+)
+
+Status = Literal["in_progress", "completed", "incomplete"]
+_LONGEST: Final = 48  # of 64 characters that an item's id may have
+_Spoken: Final = Text | Refusal
+
+
+class Names(NamedTuple):
+    """Names the items of one response, by their places in it.
+
+    ``base`` is the response's own name, ``free_form`` the tools whose input is no JSON.
+    """
+
+    base: str
+    free_form: frozenset[str] = frozenset()
+
+    def of(self, kind: str, place: int) -> str:
+        """Return the id of the item at *place*; *kind* is the prefix of its like."""
+        return f"{kind}_{self.base[-_LONGEST:]}_{place}"
+
+
+def message(item_id: str, status: Status, content: list[Json]) -> JsonObject:
+    """Return what the model says."""
+    return {
+        "id": item_id,
+        "type": "message",
+        "status": status,
+        "role": "assistant",
+        "content": content,
+    }
+
+
+def output_text(text: str, logprobs: list[Json]) -> JsonObject:
+    """Return a part of a message that is text."""
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": logprobs}
+
+
+def refusal(text: str) -> JsonObject:
+    """Return a part of a message that refuses."""
+    return {"type": "refusal", "refusal": text}
+
+
+def reasoning(item_id: str, text: str, made: str | None = None) -> JsonObject:
+    """Return what the model thought; *made* is what only its maker can read.
+
+    It has no status: the API itself does not take it back with one.
+    """
+    summary = [{"type": "summary_text", "text": text}] if text else []
+    item: JsonObject = {"id": item_id, "type": "reasoning", "summary": summary}
+    return item if made is None else {**item, "encrypted_content": made}
+
+
+def call(item_id: str, status: Status, called: ToolCall, *, free_form: bool) -> JsonObject:
+    """Return a wish to call a tool: a function, or one whose input is text."""
+    if free_form:
+        kind, given = "custom_tool_call", {"input": unwrapped(called.arguments)}
+    else:
+        kind, given = "function_call", {"arguments": called.arguments}
+    named = {"call_id": called.id, "name": called.name}
+    return {"id": item_id, "type": kind, "status": status, **named, **given}
+
+
+def call_id(called: str, names: Names, place: int) -> str:
+    """Return the id that a provider gave its call, one of our own if it gave none."""
+    return called or names.of("call", place)
+
+
+def tokens_of(logprobs: Json) -> list[Json]:
+    """Return OpenAI's ``logprobs`` of a chat answer as this API has them, token by token."""
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    return [_token(token) for token in content or () if isinstance(token, dict)]
+
+
+def _token(token: JsonObject) -> JsonObject:
+    top = [_plain(one) for one in token.get("top_logprobs") or () if isinstance(one, dict)]
+    return {**_plain(token), "top_logprobs": top}
+
+
+def _plain(token: JsonObject) -> JsonObject:
+    text = token.get("token")
+    text = text if isinstance(text, str) else ""
+    octets = token.get("bytes")
+    octets = list(text.encode("utf-8", "replace")) if octets is None else octets
+    return {"token": text, "bytes": octets, "logprob": token.get("logprob")}
+
+
+def output_of(parts: Iterable[Part], names: Names, last: Status, logprobs: Json) -> list[Json]:
+    """Return the items that *parts* are; the *last* may be incomplete."""
+    items: list[Json] = []
+    for is_spoken, group in groupby(parts, lambda part: isinstance(part, _Spoken)):
+        if is_spoken:
+            content = list(_content(group, logprobs))
+            logprobs = None
+            if content:
+                items.append(message(names.of("msg", len(items)), "completed", content))
+            continue
+        for part in group:
+            read = _WRITERS.get(type(part))
+            item = None if read is None else read(part, names, len(items))
+            if item is not None:
+                items.append(item)
+    if items and "status" in items[-1] and items[-1]["type"] in _CUT:
+        items[-1]["status"] = last
+    return items
+
+
+_CUT: Final = frozenset({"message", "function_call", "custom_tool_call"})
+
+
+def _content(parts: Iterable[Part], logprobs: Json) -> Iterator[JsonObject]:
+    for part in parts:
+        if isinstance(part, Text) and part.text:
+            yield output_text(part.text, tokens_of(logprobs))
+            logprobs = None
+        elif isinstance(part, Refusal) and part.text:
+            yield refusal(part.text)
+
+
+def _thinking(part: Part, names: Names, place: int) -> JsonObject:
+    assert isinstance(part, Thinking)
+    made = None if part.signature is None else encrypted(part.signature)
+    return reasoning(names.of("rs", place), part.text, made)
+
+
+def _redacted(part: Part, names: Names, place: int) -> JsonObject:
+    assert isinstance(part, RedactedThinking)
+    return reasoning(names.of("rs", place), "", redacted(part.data))
+
+
+def _call(part: Part, names: Names, place: int) -> JsonObject:
+    assert isinstance(part, ToolCall)
+    free_form = part.name in names.free_form
+    item_id = names.of("ctc" if free_form else "fc", place)
+    named = call_id(part.id, names, place)
+    called = ToolCall(named, part.name, part.arguments or "{}")
+    return call(item_id, "completed", called, free_form=free_form)
+
+
+def _opaque(part: Part, names: Names, place: int) -> Json:
+    del names, place
+    assert isinstance(part, Opaque)
+    return part.value if part.dialect == NAME and isinstance(part.value, dict) else None
+
+
+_WRITERS: Final[dict[type, Callable[[Part, Names, int], Json]]] = {
+    Thinking: _thinking,
+    RedactedThinking: _redacted,
+    ToolCall: _call,
+    Opaque: _opaque,
+}

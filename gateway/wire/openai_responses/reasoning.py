@@ -1,0 +1,63 @@
+"""Reasoning as an item of this API: its words, and what only its maker can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from gateway.wire.drafts import without_drafts
+from gateway.wire.openai_chat.fields import items, text
+from techniques.core.json import Json, JsonObject
+from techniques.core.request import RedactedThinking, Thinking
+from techniques.core.signatures import encrypted_of, marked
+
+_ANTHROPIC: Final = "anthropic:"
+_REDACTED: Final = "anthropic.redacted:"
+"""What stands before a signature that is not this API's own."""
+
+
+def thinking_of(item: JsonObject, at: str) -> Thinking | RedactedThinking | None:
+    """Return the reasoning in *item*, None if it holds none: only a name, or drafts."""
+    encrypted = text(item, "encrypted_content", at) or None
+    if encrypted is not None and encrypted.startswith(_REDACTED):
+        return RedactedThinking(encrypted.removeprefix(_REDACTED))
+    words = [*_texts(item, "summary", at), *_texts(item, "content", at)]
+    said = without_drafts("\n\n".join(words))
+    if encrypted is None:
+        return Thinking(said) if said else None
+    if encrypted.startswith(_ANTHROPIC):
+        return Thinking(said, encrypted.removeprefix(_ANTHROPIC))
+    return Thinking(said, marked(encrypted))
+
+
+def _texts(item: JsonObject, name: str, at: str) -> Iterator[str]:
+    for part in items(item, name, at):
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            yield part["text"]
+
+
+def encrypted(signature: str) -> str:
+    """Return *signature* as this API's ``encrypted_content``, with its maker's name if need be."""
+    own = encrypted_of(signature)
+    return _ANTHROPIC + signature if own is None else own
+
+
+def redacted(data: str) -> str:
+    """Return the *data* of a block that cannot be read, as ``encrypted_content``."""
+    return _REDACTED + data
+
+
+def undrafted(item: Json) -> Json:
+    """Return *item* without the drafts that were shown in it; None if nothing else is in it."""
+    if not isinstance(item, dict) or item.get("type") != "reasoning":
+        return item
+    summary = [
+        {**part, "text": left}
+        for part in item.get("summary") or ()
+        if isinstance(part, dict)
+        and isinstance(part.get("text"), str)
+        and (left := without_drafts(part["text"]))
+    ]
+    if not summary and not item.get("encrypted_content") and not item.get("content"):
+        return None
+    return {**item, "summary": summary}

@@ -1,0 +1,105 @@
+"""Reads the tools of a request, and how they may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+from gateway.wire.openai_chat.fields import Fields, flag, items, required, text, thing, wrong
+from gateway.wire.openai_responses.fields import NAME, others
+from techniques.core.free_form import TYPE, parameters
+from techniques.core.json import Json, JsonObject
+from techniques.core.request import Opaque, Tool, ToolChoice
+
+_FUNCTION: Final = frozenset({"type", "name", "description", "parameters", "strict"})
+_CUSTOM: Final = frozenset({"type", "name", "description"})
+_MODES: Final[dict[str, Literal["auto", "none", "required"]]] = {
+    "auto": "auto",
+    "none": "none",
+    "required": "required",
+}
+Tools = tuple[Tool | Opaque, ...]
+
+
+def tools_of(body: Fields) -> Tools:
+    """Return the tools that may be called: those of ``tool_choice`` where it names some."""
+    tools = tuple(_tool(tool, f"tools[{n}]") for n, tool in enumerate(items(body, "tools")))
+    choice = body.get("tool_choice")
+    if not isinstance(choice, dict) or choice.get("type") != "allowed_tools":
+        return tools
+    allowed = [
+        _named(tool, f"tool_choice.tools[{n}]")
+        for n, tool in enumerate(items(choice, "tools", "tool_choice."))
+    ]
+    return tuple(tool for tool in tools if _is_allowed(tool, allowed))
+
+
+def _tool(tool: Json, at: str) -> Tool | Opaque:
+    if not isinstance(tool, dict):
+        raise wrong(at, "an object")
+    kind = required(tool, "type", f"{at}.")
+    read = _READERS.get(kind)
+    return Opaque(NAME, tool) if read is None else read(tool, f"{at}.")
+
+
+def _function(tool: JsonObject, at: str) -> Tool:
+    return Tool(
+        required(tool, "name", at),
+        text(tool, "description", at),
+        thing(tool, "parameters", at),
+        flag(tool, "strict", at),
+        extra=others(tool, _FUNCTION),
+    )
+
+
+def _custom(tool: JsonObject, at: str) -> Tool:
+    name, told = required(tool, "name", at), text(tool, "description", at)
+    extra = {"type": TYPE, **others(tool, _CUSTOM)}
+    return Tool(name, told, parameters(thing(tool, "format", at)), extra=extra)
+
+
+_READERS: Final[dict[str, Callable[[JsonObject, str], Tool]]] = {
+    "function": _function,
+    "custom": _custom,
+}
+
+
+def _named(tool: Json, at: str) -> JsonObject:
+    if not isinstance(tool, dict):
+        raise wrong(at, "an object")
+    required(tool, "type", f"{at}.")
+    return tool
+
+
+def _is_allowed(tool: Tool | Opaque, allowed: list[JsonObject]) -> bool:
+    if isinstance(tool, Tool):
+        return any(tool.name == one.get("name") for one in allowed)
+    same = ("type", "server_label") if tool.value.get("type") == "mcp" else ("type",)
+    return any(all(one.get(n) == tool.value.get(n) for n in same) for one in allowed)
+
+
+def choice_of(body: Fields, extra: JsonObject) -> ToolChoice | None:
+    """Return how tools may be used; a kind of choice without a name inside stays in *extra*."""
+    parallel = flag(body, "parallel_tool_calls")
+    choice = body.get("tool_choice")
+    if choice is None:
+        return None if parallel is None else ToolChoice(parallel=parallel)
+    if isinstance(choice, str):
+        return ToolChoice(_mode(choice, "tool_choice"), None, parallel)
+    if not isinstance(choice, dict):
+        raise wrong("tool_choice", "a string or an object")
+    kind = required(choice, "type", "tool_choice.")
+    if kind in _READERS:
+        return ToolChoice("named", required(choice, "name", "tool_choice."), parallel)
+    if kind == "allowed_tools":
+        mode = required(choice, "mode", "tool_choice.")
+        return ToolChoice(_mode(mode, "tool_choice.mode"), None, parallel)
+    extra["tool_choice"] = choice
+    return ToolChoice("required", None, parallel)
+
+
+def _mode(name: str, param: str) -> Literal["auto", "none", "required"]:
+    mode = _MODES.get(name)
+    if mode is None:
+        raise wrong(param, "'auto', 'none' or 'required'")
+    return mode

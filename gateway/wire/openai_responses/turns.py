@@ -1,0 +1,123 @@
+"""Reads the input: a text, or the items of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from gateway.wire.openai_chat.fields import required, text, wrong
+from gateway.wire.openai_responses.fields import NAME
+from gateway.wire.openai_responses.parts import parts_of
+from gateway.wire.openai_responses.reasoning import thinking_of
+from techniques.core.free_form import TYPE, wrapped
+from techniques.core.json import Json, JsonObject
+from techniques.core.request import (
+    Message,
+    Opaque,
+    Part,
+    Refusal,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    said,
+)
+
+_ROLES: Final[dict[str, Role]] = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "developer": "developer",
+}
+_JOINED: Final = frozenset({"assistant", "tool"})
+"""Neighbouring items of these roles are one turn."""
+
+
+class _Item(NamedTuple):
+    role: Role
+    parts: Sequence[Part]
+
+
+def turns_of(value: Json, at: str = "input") -> tuple[Message, ...]:
+    """Return the conversation that *value*, which stands at the path *at*, spells.
+
+    Raises:
+        RequestRejected: It is no input; the place in it is named.
+    """
+    if isinstance(value, str):
+        return (said("user", value),)
+    if not isinstance(value, list):
+        raise wrong(at, "a string or a list of items")
+    turns: list[tuple[Role, list[Part]]] = []
+    for place, item in enumerate(value):
+        role, parts = _item(item, f"{at}[{place}]")
+        if _joins(turns, role, parts):
+            turns[-1][1].extend(parts)
+        elif parts or role not in _JOINED:
+            turns.append((role, list(parts)))
+    return tuple(Message(role, tuple(parts)) for role, parts in turns)
+
+
+def _joins(turns: list[tuple[Role, list[Part]]], role: Role, parts: Sequence[Part]) -> bool:
+    """Return whether *parts* belong to the last turn: what was said twice was said apart."""
+    if not parts or not turns or role not in _JOINED or turns[-1][0] != role:
+        return False
+    spoken = Text | Refusal
+    return not (isinstance(turns[-1][1][-1], spoken) and isinstance(parts[0], spoken))
+
+
+def _item(item: Json, at: str) -> _Item:
+    if not isinstance(item, dict):
+        raise wrong(at, "an object")
+    kind = text(item, "type", f"{at}.")
+    if kind is None and "role" not in item and isinstance(item.get("id"), str):
+        kind = "item_reference"
+    read = _READERS.get(kind or "message")
+    if read is not None:
+        return read(item, f"{at}.")
+    answers = kind is not None and kind.endswith(("_output", "_response"))
+    return _Item("user" if answers else "assistant", (Opaque(NAME, item),))
+
+
+def _message(item: JsonObject, at: str) -> _Item:
+    role = _ROLES.get(required(item, "role", at))
+    if role is None:
+        raise wrong(f"{at}role", "one of " + ", ".join(_ROLES))
+    return _Item(role, parts_of(item.get("content"), f"{at}content"))
+
+
+def _function_call(item: JsonObject, at: str) -> _Item:
+    arguments = text(item, "arguments", at) or ""
+    call = ToolCall(required(item, "call_id", at), required(item, "name", at), arguments)
+    return _Item("assistant", (call,))
+
+
+def _custom_call(item: JsonObject, at: str) -> _Item:
+    given = wrapped(text(item, "input", at) or "")
+    named = required(item, "call_id", at), required(item, "name", at)
+    return _Item("assistant", (ToolCall(*named, given, extra={"type": TYPE}),))
+
+
+def _output(item: JsonObject, at: str) -> _Item:
+    call_id = required(item, "call_id", at)
+    return _Item("tool", (ToolResult(call_id, parts_of(item.get("output"), f"{at}output")),))
+
+
+def _custom_output(item: JsonObject, at: str) -> _Item:
+    call_id, parts = required(item, "call_id", at), parts_of(item.get("output"), f"{at}output")
+    return _Item("tool", (ToolResult(call_id, parts, extra={"type": TYPE}),))
+
+
+def _reasoning(item: JsonObject, at: str) -> _Item:
+    thinking = thinking_of(item, at)
+    return _Item("assistant", () if thinking is None else (thinking,))
+
+
+_READERS: Final[dict[str, Callable[[JsonObject, str], _Item]]] = {
+    "message": _message,
+    "function_call": _function_call,
+    "function_call_output": _output,
+    "custom_tool_call": _custom_call,
+    "custom_tool_call_output": _custom_output,
+    "reasoning": _reasoning,
+}
