@@ -91,7 +91,7 @@ class ProviderConfig(Section):
     nobody's); absent, the address tells.
     """
 
-    dialect: Literal["openai_chat", "anthropic"]
+    dialect: Literal["openai_chat", "openai_responses", "anthropic"]
     base_url: str = ""
     api_key: SecretStr | None = None
     allow_private: bool = False

@@ -29,6 +29,7 @@ Style: TypeAlias = Literal[
 
 _BY_DIALECT: Final = {
     "anthropic": ("anthropic_budget", "anthropic_adaptive", "none"),
+    "openai_responses": ("effort", "none"),
     "openai_chat": tuple(style for style in get_args(Style) if not style.startswith("anthropic_")),
 }
 _SWITCHES: Final = {"off": False, "on": True, "auto": "auto"}

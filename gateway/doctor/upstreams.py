@@ -31,9 +31,14 @@ from techniques.core.json import Json
 
 _SKEW_S: Final = 5.0
 _MOST: Final = 4 * 2**20
-_PATHS: Final[Mapping[str, str]] = {"openai_chat": "/models", "anthropic": "/v1/models"}
+_PATHS: Final[Mapping[str, str]] = {
+    "openai_chat": "/models",
+    "openai_responses": "/models",
+    "anthropic": "/v1/models",
+}
 _HEADERS: Final[Mapping[str, Mapping[str, str]]] = {
     "openai_chat": {},
+    "openai_responses": {},
     "anthropic": {"anthropic-version": "2023-06-01"},
 }
 _SHOWN: Final = 5

@@ -226,6 +226,8 @@ def thinks_of(model: str, dialect: str, address: str, stated: Style | None = Non
         return _stated(family, stated, model)
     if dialect == "anthropic":
         return _at_anthropic(family)
+    if dialect == "openai_responses":
+        return _at_responses(family)
     host = _host_at(address)
     if host is None and family is not None and family.style in _ELSEWHERE:
         host = _TRANSLATING
@@ -253,6 +255,20 @@ def _at_anthropic(family: Thinks | None) -> Thinks:
     if family.style.startswith("anthropic_") or family.style == "none":
         return family
     return replace(family, style="anthropic_budget", off="disabled" if family.off else "")
+
+
+def _at_responses(family: Thinks | None) -> Thinks:
+    """Return how a model of *family* is told in OpenAI's Responses API, by whichever host.
+
+    It knows efforts alone; a host that has other models there translates them.
+    """
+    if family is None:
+        return Thinks(known=False)
+    if family.style in {"effort", "none"}:
+        return replace(family, tags=())
+    off = family.off if family.off in family.levels else "none"
+    own = replace(family, style="effort", levels=family.levels or _LMH, tags=())
+    return replace(own, off=off if family.off else "")
 
 
 def _hosted(family: Thinks | None, host: Host) -> Thinks:

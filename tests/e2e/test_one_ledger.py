@@ -221,7 +221,7 @@ def test_the_metrics_of_all_replicas_come_to_what_the_ledger_says(rig: Rig) -> N
 
 def by_command(config: Path) -> Json:
     """Return the total of the bill that the command tells."""
-    keys = {"OA_KEY": UPSTREAM_KEYS["oa"], "AN_KEY": UPSTREAM_KEYS["an"]}
+    keys = {f"{name.upper()}_KEY": key for name, key in UPSTREAM_KEYS.items()}
     asked = ["bill", "-c", str(config), "--since", "2020-01-01", "--format", "json"]
     told = CliRunner().invoke(main, asked, env=keys)
     assert told.exit_code == 0, told.output

@@ -484,7 +484,12 @@ def test_the_command_lists_and_erases_where_runs_last(place: Place, run: str) ->
 
 def _command(place: Place, words: list[str], status: int = 0) -> str:
     command = [sys.executable, "-m", "gateway.cli", "runs", *words, "-c", str(place.config)]
-    env = {"OA_KEY": "a", "AN_KEY": "b", "PYTHONPATH": str(Path(__file__).parents[2])}
+    env = {
+        "OA_KEY": "a",
+        "AN_KEY": "b",
+        "RS_KEY": "c",
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
     assert done.returncode == status, done.stderr
     return done.stdout + done.stderr

@@ -25,9 +25,11 @@ EXPECTED = Place(name="Köln", people=1087000)
 
 
 def _schema_sent(body: Json) -> Json:
-    """Return the schema that a provider of either dialect was given."""
+    """Return the schema that a provider of whichever dialect was given."""
     if "response_format" in body:
         return body["response_format"]["json_schema"]["schema"]
+    if "text" in body:
+        return body["text"]["format"]["schema"]
     return body["output_config"]["format"]["schema"]
 
 

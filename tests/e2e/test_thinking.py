@@ -26,6 +26,35 @@ ANSWER = Turn(parts=("Noon.",), thought="It said 12.", signature="c2Vjb25k")
 ON: Json = {"type": "enabled", "budget_tokens": 1024}
 
 
+def test_reasoning_of_a_responses_provider_comes_back_to_it_and_to_nobody_else(
+    scene: Scene,
+) -> None:
+    """Its signature tells, to a client and back, whose it is."""
+    scene.upstream.plays(*(whole(m, THOUGHT) for m in ("rs-model", "rs-model", "an-model")))
+    asked: Json = {"max_tokens": 2048, "tools": MESSAGE_TOOLS}
+    said = scene.messages.messages.create(model="rs-model", messages=ASKED, thinking=ON, **asked)
+    blocks = [block.to_dict() for block in said.content]
+    result: Json = {"type": "tool_result", "tool_use_id": "call_b2", "content": "12:00"}
+    turns: list[Json] = [
+        *ASKED,
+        {"role": "assistant", "content": blocks},
+        {"role": "user", "content": [result]},
+    ]
+
+    scene.messages.messages.create(model="rs-model", messages=turns, thinking=ON, **asked)
+    scene.messages.messages.create(model="an-model", messages=turns, **asked)
+
+    first, own, other = (one.body for one in scene.upstream.asked)
+    assert first["reasoning"] == {"effort": "low", "summary": "auto"}
+    assert "reasoning.encrypted_content" in first["include"]
+    assert own["input"][1] == {
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": THOUGHT.thought}],
+        "encrypted_content": THOUGHT.signature,
+    }
+    assert [block["type"] for block in other["messages"][1]["content"]] == ["text", "tool_use"]
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_thinking_and_its_signature_come_back_byte_for_byte(scene: Scene, stream: bool) -> None:  # noqa: FBT001
     play = streamed if stream else whole

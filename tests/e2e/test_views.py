@@ -184,6 +184,9 @@ def test_a_draft_that_a_messages_client_was_shown_does_not_go_upstream(
 
 
 def thoughts(asked: Asked) -> list[Json]:
+    if "input" in asked.body:
+        items = [item for item in asked.body["input"] if item["type"] == "reasoning"]
+        return [{"signature": item["encrypted_content"]} for item in items]
     contents = [turn["content"] for turn in asked.body["messages"]]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
     return [block for block in blocks if block["type"] == "thinking"]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
 
 from techniques.core.json import Json
-from tests.fakes import script
+from tests.fakes import responses, script
 from tests.fakes.script import Answer
 
-MODELS = ("oa-model", "an-model")
+MODELS = ("oa-model", "an-model", "rs-model")
 """One model behind each dialect."""
 
 
@@ -42,12 +42,24 @@ class Turn:
 
 def whole(model: str, turn: Turn) -> Answer:
     """Return the answer in one body, by the provider that *model* is at."""
-    return _openai_whole(turn) if model.startswith("oa") else _anthropic_whole(turn)
+    match model[:2]:
+        case "oa":
+            return _openai_whole(turn)
+        case "an":
+            return _anthropic_whole(turn)
+        case _:
+            return responses.whole(*(item for item, _ in _items(turn)), **_status(turn))
 
 
 def events(model: str, turn: Turn) -> list[bytes]:
     """Return the stream's events."""
-    return _openai_events(turn) if model.startswith("oa") else _anthropic_events(turn)
+    match model[:2]:
+        case "oa":
+            return _openai_events(turn)
+        case "an":
+            return _anthropic_events(turn)
+        case _:
+            return responses.events(*_items(turn), **_status(turn))
 
 
 def streamed(model: str, turn: Turn) -> Answer:
@@ -118,6 +130,25 @@ def _anthropic_events(turn: Turn) -> list[bytes]:
     delta = {"stop_reason": _anthropic_reason(turn), "stop_sequence": None}
     last = script.event("message_delta", delta=delta, usage={"output_tokens": 4})
     return [*made, last, script.event("message_stop")]
+
+
+def _status(turn: Turn) -> dict[str, Json]:
+    if not turn.cut:
+        return {}
+    return {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+
+
+def _items(turn: Turn) -> Iterator[responses.Grown]:
+    if turn.thought:
+        yield (
+            responses.reasoning(turn.thought, encrypted=turn.signature),
+            _halves(turn.thought),
+        )
+    if turn.parts:
+        yield responses.message(turn.text), turn.parts
+    for place, called in enumerate(turn.calls):
+        item = responses.call(called.name, called.arguments, called.id, f"fc_{place}")
+        yield item, _halves(called.arguments)
 
 
 def _block(index: int, empty: Json, deltas: Sequence[Json]) -> list[bytes]:

@@ -21,7 +21,11 @@ from tests.fakes.client import Exchange, Reply, request
 KEYS = {"k1": "lk-canary-one-5d7e1f20", "k2": "lk-canary-two-93ab64c8"}
 KEY_SECRET = "canary-hash-secret-1f6b"
 ADMIN_TOKEN = "canary-admin-token-77c2"
-UPSTREAM_KEYS = {"oa": "sk-canary-openai-c01d", "an": "sk-canary-anthropic-c02d"}
+UPSTREAM_KEYS = {
+    "oa": "sk-canary-openai-c01d",
+    "an": "sk-canary-anthropic-c02d",
+    "rs": "sk-canary-responses-c03d",
+}
 SECRETS = (*KEYS.values(), KEY_SECRET, ADMIN_TOKEN, *UPSTREAM_KEYS.values())
 PRICE = {
     "input": 3,
@@ -50,6 +54,7 @@ def settings(port: int, dead: int, changes: Mapping[str, Json]) -> dict[str, Jso
         "providers": {
             "oa": {"dialect": "openai_chat", "base_url": f"{root}/v1", "api_key": "${OA_KEY}"},
             "an": {"dialect": "anthropic", "base_url": root, "api_key": "${AN_KEY}"},
+            "rs": {"dialect": "openai_responses", "base_url": f"{root}/v1", "api_key": "${RS_KEY}"},
             "gone": {"dialect": "openai_chat", "base_url": gone, "api_key": "${OA_KEY}"},
         },
         "models": _models(),
@@ -63,7 +68,7 @@ def settings(port: int, dead: int, changes: Mapping[str, Json]) -> dict[str, Jso
 
 
 def _models() -> list[Json]:
-    """Return the models: the usual three, then one for each habit that a test needs."""
+    """Return the models: the usual ones, then one for each habit that a test needs."""
 
     def model(name: str, price: Json = PRICE, **more: Json) -> Json:
         provider, _, rest = name.partition("-")
@@ -75,6 +80,7 @@ def _models() -> list[Json]:
     return [
         {**model("oa-model"), "model": "real-oa"},
         {**model("an-model"), "model": "real-an"},
+        {**model("rs-model"), "model": "real-rs"},
         model("oa-judge"),
         model("oa-strict", capabilities=one_system),
         model("oa-reason", capabilities=reasoning),
@@ -204,7 +210,7 @@ class Gateway:
 
 def _environment() -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    keys = {"OA_KEY": UPSTREAM_KEYS["oa"], "AN_KEY": UPSTREAM_KEYS["an"]}
+    keys = {f"{name.upper()}_KEY": key for name, key in UPSTREAM_KEYS.items()}
     own = {"LOCKGATE_KEY_SECRET": KEY_SECRET, "LOCKGATE_ADMIN_TOKEN": ADMIN_TOKEN}
     root = Path(__file__).parents[2]
     return {**kept, **keys, **own, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(root)}

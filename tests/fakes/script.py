@@ -183,7 +183,7 @@ def choices(*made: Json, used: Json = None) -> Answer:
 # What an Anthropic messages API says.
 
 
-def event(name: str, **fields: Json) -> bytes:
+def event(name: str, /, **fields: Json) -> bytes:
     """Return one event of a stream, named in both places."""
     return b"event: " + name.encode() + b"\ndata: " + dumps({"type": name, **fields}) + b"\n\n"
 

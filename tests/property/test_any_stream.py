@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gateway.upstream.provider import Provider, Target
 from gateway.upstream.providers.anthropic import Anthropic
 from gateway.upstream.providers.openai_chat import OpenAIChat as OpenAIProvider
+from gateway.upstream.providers.openai_responses import OpenAIResponses
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Call, Dialect, Summary
 from gateway.wire.openai_chat import OpenAIChat
@@ -25,7 +26,11 @@ from techniques.core.request import Relay, Request
 from tests.e2e.turns import Called, Turn, events
 from tests.fakes.client import Splitter
 
-PROVIDERS: dict[str, Provider] = {"oa-model": OpenAIProvider(), "an-model": Anthropic()}
+PROVIDERS: dict[str, Provider] = {
+    "oa-model": OpenAIProvider(),
+    "an-model": Anthropic(),
+    "rs-model": OpenAIResponses(),
+}
 DIALECTS: dict[str, Dialect] = {"oa-model": OpenAIChat(), "an-model": AnthropicMessages()}
 TARGET = Target("fast", "p", "real")
 SUMMARY = Summary(Usage(input_tokens=12, output_tokens=4), 1, None, "unknown")

@@ -14,6 +14,7 @@ _MOST_CHOICES: Final = 128
 _PREFIX: Final = 4096
 """About as many bytes as the least that providers cache: 1,024 tokens."""
 
+_LIMITS: Final = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 _SHAPED: Final = ("json_schema", "json_object")
 
 
@@ -60,7 +61,7 @@ def _relayed(relay: Relay) -> Traits:
         tools=bool(body.get("tools")),
         schema=_shaped(body),
         thinking=_thinks(body),
-        max_tokens=_limit(body.get("max_completion_tokens")) or _limit(body.get("max_tokens")),
+        max_tokens=next(filter(None, (_limit(body.get(name)) for name in _LIMITS)), None),
         choices=_choices(body.get("n")),
         text_bytes=weight.text,
         images=weight.images,
@@ -107,6 +108,8 @@ def _shaped(body: Mapping[str, Json]) -> bool:
     shape = body.get("response_format") or body.get("output_format")
     if shape is None and isinstance(config := body.get("output_config"), dict):
         shape = config.get("format")
+    if shape is None and isinstance(text := body.get("text"), dict):
+        shape = text.get("format")
     return isinstance(shape, dict) and shape.get("type") in _SHAPED
 
 
@@ -115,4 +118,6 @@ def _thinks(body: Mapping[str, Json]) -> bool:
     if isinstance(thinking, dict):
         return thinking.get("type") != "disabled"
     effort = body.get("reasoning_effort")
+    if isinstance(reasoning := body.get("reasoning"), dict):
+        effort = reasoning.get("effort") or effort
     return isinstance(effort, str) and effort != "none"

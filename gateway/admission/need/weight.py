@@ -71,9 +71,9 @@ def weigh_body(body: Mapping[str, Json], size: int) -> Weight:
 
 def _blocks(body: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
     """Yield the content blocks of the turns of *body*, those within results of tools too."""
-    turns = body.get("messages")
+    turns = body.get("messages") or body.get("input")
     for turn in turns if isinstance(turns, list) else ():
-        content = turn.get("content") if isinstance(turn, dict) else None
+        content = (turn.get("content") or turn.get("output")) if isinstance(turn, dict) else None
         if isinstance(content, list):
             for block in content:
                 if isinstance(block, dict):

@@ -1,0 +1,95 @@
+"""Writes the call that asks a target for a request, relayed or neutral."""
+
+from __future__ import annotations
+
+from typing import Final, TypeGuard
+
+import orjson
+
+from gateway.upstream.openai.losses import Losses
+from gateway.upstream.provider import HttpCall, Target
+from gateway.upstream.providers.openai_responses import options
+from gateway.upstream.providers.openai_responses.adapt import Body, adapt
+from gateway.upstream.providers.openai_responses.items import conversation_of
+from gateway.upstream.providers.openai_responses.names import DIALECT, PATH
+from gateway.upstream.providers.openai_responses.thinking import thinking
+from techniques.core.json import JsonObject
+from techniques.core.request import Relay, Request
+
+_OURS: Final = ("background",)
+"""What the gateway sees to itself: the call of a run in the background is one like any other."""
+
+
+def is_relayed(request: Request) -> bool:
+    """Tell whether *request* is to be sent in the client's own body."""
+    return _own(request.relay)
+
+
+def _own(relay: Relay | None) -> TypeGuard[Relay]:
+    return relay is not None and relay.dialect == DIALECT
+
+
+def encode(request: Request, target: Target) -> HttpCall:
+    """Return the call that asks *target* for *request*.
+
+    Raises:
+        RequestRejected: A feature that the target does not have, or a loss under ``strict``.
+    """
+    relay = request.relay
+    if _own(relay):
+        losses = Losses(strict=request.strict)
+        body = _relayed(request, relay, target)
+        if target.steered and "reasoning" not in body:
+            body = _steered(body, target, losses)
+        can = target.relayed
+    else:
+        relay, request = None, request.decoded()
+        losses = Losses(strict=request.strict, native=request.dialect in {"", DIALECT})
+        body = _written(request, target, losses)
+        can = target.capabilities
+    adapted = adapt(body, can, losses)
+    raw = relay.raw if relay is not None and adapted is relay.body else None
+    headers = {"content-type": "application/json"}
+    if losses.native:
+        headers.update(request.headers)
+    return HttpCall(PATH, raw or orjson.dumps(dict(adapted)), headers, losses.warnings)
+
+
+def _relayed(request: Request, relay: Relay, target: Target) -> Body:
+    """Return the client's body with what must differ, or itself if nothing must."""
+    body = relay.body
+    changes: JsonObject = {}
+    if body.get("model") != target.model:
+        changes["model"] = target.model
+    if bool(body.get("stream")) != request.stream:
+        changes["stream"] = request.stream
+    if not changes and not any(body.get(name) for name in _OURS):
+        return body
+    kept = {name: value for name, value in body.items() if name not in _OURS}
+    return {**kept, **changes}
+
+
+def _steered(body: Body, target: Target, losses: Losses) -> Body:
+    """Return a relayed *body*, which says nothing of reasoning, with what the operator says."""
+    changed = dict(body)
+    if target.thinking is not None:
+        thinking(changed, target.thinking, target, losses)
+    return changed
+
+
+def _written(request: Request, target: Target, losses: Losses) -> Body:
+    body: JsonObject = {"model": target.model, **conversation_of(request, losses)}
+    options.sampling(request.sampling, body, losses)
+    options.tools(request, body, losses)
+    options.form(request.response_format, body, losses)
+    if request.user is not None:
+        body["user"] = request.user
+    if request.stream:
+        body["stream"] = True
+    options.extra(request, body, losses)
+    for name in _OURS:
+        body.pop(name, None)
+    if body.get("store") is None:
+        body["store"] = False
+    thinking(body, request.thinking or target.thinking, target, losses)
+    return body

@@ -1,0 +1,147 @@
+"""Sampling, tools and the form of the answer, as this API asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from gateway.upstream.openai.closed import is_closed
+from gateway.upstream.openai.losses import Losses, refuse
+from gateway.upstream.openai.payload import as_list
+from gateway.upstream.providers.openai_responses.items import custom_tools
+from gateway.upstream.providers.openai_responses.names import CUSTOM, DIALECT, LOGPROBS
+from gateway.upstream.providers.openai_responses.parts import kind_of
+from techniques.core.json import Json, JsonObject
+from techniques.core.request import Opaque, Request, ResponseFormat, Sampling, Tool
+
+_LEAST_LIMIT: Final = 16
+"""The lowest output limit that the API takes."""
+_SHARED: Final = frozenset(
+    {
+        *("metadata", "service_tier", "store", "safety_identifier"),
+        *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"),
+    }
+)
+"""Fields that chat completions have, too, under the same names and with the same meaning."""
+_FEATURES: Final = frozenset({"audio", "web_search_options", "functions", "function_call"})
+_EMPTY_SCHEMA: Final[JsonObject] = {"type": "object", "properties": {}}
+
+
+def sampling(asked: Sampling, body: JsonObject, losses: Losses) -> None:
+    """Write how to draw the answer into *body*."""
+    if asked.n > 1:
+        raise refuse("more than one choice", "n")
+    lost = {
+        "top_k": asked.top_k,
+        "stop": asked.stop or None,
+        "seed": asked.seed,
+        "presence_penalty": asked.presence_penalty or None,
+        "frequency_penalty": asked.frequency_penalty or None,
+    }
+    for name, value in lost.items():
+        if value is not None:
+            losses.drop("field_dropped", name)
+    limit = asked.max_output_tokens
+    if limit is not None and limit < _LEAST_LIMIT:
+        losses.drop("max_tokens_raised", "max_output_tokens")
+        limit = _LEAST_LIMIT
+    values = {
+        "temperature": asked.temperature,
+        "top_p": asked.top_p,
+        "max_output_tokens": limit,
+    }
+    body.update({name: value for name, value in values.items() if value is not None})
+    if asked.logprobs:
+        body["top_logprobs"] = asked.top_logprobs or 0
+        include(LOGPROBS, body)
+
+
+def include(what: str, body: JsonObject) -> None:
+    """Ask in *body* for *what*, which the API leaves out of an answer by itself."""
+    asked = as_list(body.get("include"))
+    if what not in asked:
+        body["include"] = [*asked, what]
+
+
+def tools(request: Request, body: JsonObject, losses: Losses) -> None:
+    """Write the tools and whether they may be called into *body*."""
+    if not request.tools:
+        return
+    body["tools"] = [_tool(tool, losses) for tool in request.tools]
+    choice = request.tool_choice
+    if choice is None:
+        return
+    if choice.mode == "named":
+        kind = CUSTOM if choice.name in custom_tools(request) else "function"
+        body["tool_choice"] = {"type": kind, "name": choice.name}
+    elif choice.mode != "auto":
+        body["tool_choice"] = choice.mode
+    if choice.parallel is not None:
+        body["parallel_tool_calls"] = choice.parallel
+
+
+def _tool(tool: Tool | Opaque, losses: Losses) -> Json:
+    if isinstance(tool, Opaque):
+        if tool.dialect != DIALECT:
+            raise refuse(f"tools of this kind ({kind_of(tool)})", "tools")
+        return tool.value
+    if tool.cache is not None:
+        losses.drop("cache_control_dropped", "cache_control")
+    written: JsonObject = {"type": "function", "name": tool.name}
+    if tool.description is not None:
+        written["description"] = tool.description
+    if tool.extra.get("type") == CUSTOM:
+        return {**written, **tool.extra}
+    written["parameters"] = tool.parameters or _EMPTY_SCHEMA
+    if tool.strict is not None or not losses.native:
+        written["strict"] = bool(tool.strict)  # which is true here where nothing is said
+    return {**losses.keep(tool.extra), **written}
+
+
+def form(wanted: ResponseFormat | None, body: JsonObject, losses: Losses) -> None:
+    """Write the form of the answer into *body*."""
+    if wanted is None:
+        return
+    told: JsonObject = {"type": wanted.kind}
+    if wanted.kind == "json_schema":
+        told |= {"name": wanted.name or "answer", "schema": wanted.schema or {"type": "object"}}
+        strict = wanted.strict
+        if strict is None and not losses.native:
+            strict = is_closed(wanted.schema) or None  # where it came from, a schema is enforced
+        if strict is not None:
+            told["strict"] = strict
+        if wanted.description is not None:
+            told["description"] = wanted.description
+    body["text"] = {"format": told}
+
+
+def extra(request: Request, body: JsonObject, losses: Losses) -> None:
+    """Write the fields that have no name inside into *body*, as far as this API has them."""
+    chat = request.dialect == "openai_chat"
+    for name, value in request.extra.items():
+        if losses.native:
+            _merge(name, value, body)
+        elif chat and name == "verbosity" and value is not None:
+            _merge("text", {"verbosity": value}, body)
+        elif chat and name in _SHARED:
+            body[name] = value
+        elif _is_feature(name, value):
+            raise refuse(name, name)
+        elif value is not None and name != "stream_options":
+            losses.drop("field_dropped", name)
+
+
+def _merge(name: str, value: Json, body: JsonObject) -> None:
+    own = body.get(name)
+    if isinstance(value, Mapping) and isinstance(own, dict):
+        body[name] = {**value, **own}
+    elif isinstance(value, list) and isinstance(own, list):
+        body[name] = [*value, *(one for one in own if one not in value)]
+    else:
+        body.setdefault(name, value)
+
+
+def _is_feature(name: str, value: Json) -> bool:
+    if name == "modalities":
+        return value not in (None, [], ["text"])
+    return name in _FEATURES and bool(value)

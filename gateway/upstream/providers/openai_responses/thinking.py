@@ -1,0 +1,79 @@
+"""How much a model is to reason, as this API asks for it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gateway.upstream.openai.losses import Losses
+from gateway.upstream.openai.payload import as_object
+from gateway.upstream.provider import Target
+from gateway.upstream.providers.openai_responses.names import ENCRYPTED
+from gateway.upstream.providers.openai_responses.options import include
+from gateway.upstream.thinking import Settled, Thinks, settle
+from techniques.core.json import Json, JsonObject
+from techniques.core.request import ThinkingWish
+
+_LIMIT: Final = "max_output_tokens"
+_SAMPLING: Final = ("temperature", "top_p", "top_logprobs")
+
+
+def thinking(body: JsonObject, wish: ThinkingWish | None, target: Target, losses: Losses) -> None:
+    """Write *wish* into *body* as *target* takes it, and take out what it forbids beside it.
+
+    The reasoning is asked for in the form in which it can be sent back, since nothing of it is
+    stored. Its text is asked for only where it was wished to be seen: some accounts may not.
+    """
+    if wish is None:
+        if target.thinks.known and target.thinks.unasked:
+            _hand_over(body)
+        return
+    thinks = target.thinks
+    settled = settle(wish, thinks)
+    for lost in settled.losses:
+        losses.drop(lost.code, lost.detail)
+    said = _said(wish, settled, thinks, losses)
+    if said:
+        body["reasoning"] = said
+    _make_room(body, settled, losses)
+    if settled.on:
+        _hand_over(body)
+        if thinks.sampling == "off":
+            without(body, _SAMPLING, losses)
+
+
+def _said(wish: ThinkingWish, settled: Settled, thinks: Thinks, losses: Losses) -> JsonObject:
+    """Return the ``reasoning`` object: the client's own words, and over them what is settled."""
+    said: JsonObject = {}
+    if losses.native:
+        said = {name: value for name, value in _own(wish).items() if name != "effort"}
+    effort = settled.effort if settled.on else thinks.off
+    if effort and thinks.style != "none":
+        said["effort"] = effort
+    if settled.on and wish.mode in {"on", "adaptive"} and not losses.native:
+        said["summary"] = "auto"
+    return said
+
+
+def _own(wish: ThinkingWish) -> JsonObject:
+    own = wish.extra.get("reasoning", dict(wish.extra))
+    return as_object(own)
+
+
+def _hand_over(body: JsonObject) -> None:
+    if body.get("store") is not True:
+        include(ENCRYPTED, body)
+
+
+def _make_room(body: JsonObject, settled: Settled, losses: Losses) -> None:
+    limit = body.get(_LIMIT)
+    if settled.room and isinstance(limit, int):
+        losses.drop("max_tokens_raised", _LIMIT)
+        body[_LIMIT] = limit + settled.room
+
+
+def without(body: JsonObject, names: tuple[str, ...], losses: Losses) -> None:
+    """Take the tuning of these *names* out of *body*; at 1, a temperature says nothing."""
+    for name in names:
+        value: Json = body.pop(name, None)
+        if value is not None and not (name in {"temperature", "top_p"} and value == 1):
+            losses.drop("field_dropped", name)
