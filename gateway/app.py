@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from starlette.applications import Starlette
@@ -15,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.keeping import Durable
 from gateway.stores.database.day import DayTable
 from gateway.surfaces import admin, operations, spoken
+from gateway.surfaces.addresses import meant
 from gateway.surfaces.approvals import ApprovalsEndpoint
 from gateway.surfaces.archive import archive_routes
 from gateway.surfaces.bill import BillEndpoint
@@ -85,6 +87,9 @@ class App:
         site = self._site
         assert site is not None
         served = site.completions.get(scope["path"])
+        if served is None and (path := meant(scope["path"])) != scope["path"]:
+            scope = {**scope, "path": path, "raw_path": path.encode()}
+            served = site.completions.get(path)
         if served is not None and scope.get("method") == "POST":
             await served(scope, receive, send)
         elif "\0" in scope["path"] or b"%00" in scope["query_string"]:
@@ -132,6 +137,7 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
     feedback = FeedbackEndpoint(
         parts.front, parts.durable.ledger if parts.durable else None, parts.admin_token
     )
+    unknown = partial(operations.unknown_path, DIALECTS)
     return Starlette(
         routes=[
             Route("/v1/messages/count_tokens", count.serve, methods=["POST"]),
@@ -156,7 +162,7 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
             *reload_routes(reloads, parts.admin_token),
             Route("/admin/ticks", admin.for_admin(parts.admin_token, ticks)),
         ],
-        exception_handlers={404: operations.unknown_path, 405: operations.unknown_path},
+        exception_handlers={404: unknown, 405: unknown},
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from starlette.types import Receive, Scope
 
+from gateway.surfaces.unpacking import coding_of, unpacked
 from gateway.wire.respond import Gone
 from techniques.core.errors import TooLarge
 
@@ -16,15 +17,24 @@ def headers_of(scope: Scope) -> dict[str, str]:
 
 
 async def body_of(receive: Receive, headers: Mapping[str, str], most: int) -> bytes:
-    """Return the body.
+    """Return the body, unpacked if it came packed.
 
     Raises:
         TooLarge: It has more than *most* bytes; what is left of it is not read.
+        UnknownCoding: It is packed in a way that is not known here.
+        RequestRejected: It cannot be unpacked.
         Gone: The client left.
     """
     declared = headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > most:
         raise TooLarge(f"The body has {declared} bytes; at most {most} are taken.")
+    packed_as = headers.get("content-encoding")
+    coding = coding_of(packed_as) if packed_as else None
+    body = await _read(receive, most)
+    return body if coding is None else unpacked(body, coding, most)
+
+
+async def _read(receive: Receive, most: int) -> bytes:
     parts: list[bytes] = []
     size = 0
     while True:

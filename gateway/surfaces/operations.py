@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Final
 
 import anyio
@@ -16,9 +16,11 @@ from starlette.responses import Response
 
 from gateway.metering.spool import Spool
 from gateway.surfaces.gate import Gate
+from gateway.surfaces.named import name_headers, new_name
 from router_service.groundwork.bearer import carries
 from techniques.core.json import JsonObject
 
+_NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 _CODES: Final = {
     400: "invalid_request",
@@ -57,21 +59,31 @@ class ReadyEndpoint:
         return json_answer({"status": "ready"})
 
 
-def unknown_path(request: Request, error: Exception) -> Response:
-    """Say in JSON that there is nothing at this path, or not for this method."""
+def unknown_path(posted: Container[str], request: Request, error: Exception) -> Response:
+    """Say in JSON that there is nothing at this path, or not for this method.
+
+    Paths in *posted* are there for ``POST``.
+    """
     status = error.status_code if isinstance(error, HTTPException) else 404
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     path = request.url.path
+    if path in posted:
+        status, headers = 405, {"allow": "POST"}
     message = f"There is no {request.method} {path[:128]} here."
-    if path.startswith("/v1/v1/"):
-        message += " The base URL of this client must not end in /v1."
-    elif path in ("/chat/completions", "/messages", "/models"):
-        message += " The base URL of this client must end in /v1."
-    if "anthropic-version" in request.headers:
-        return json_answer(
-            {"type": "error", "error": {"type": "not_found_error", "message": message}}, status
-        )
-    told = {"type": "invalid_request_error", "param": None, "code": "unknown_path"}
-    return json_answer({"error": {"message": message, **told}}, status)
+    name = new_name()
+    if path.startswith("/api/"):
+        answer = json_answer({"error": message}, status)
+    elif "anthropic-version" in request.headers:
+        kind = "not_found_error" if status == _NOT_FOUND else "invalid_request_error"
+        told: JsonObject = {"type": kind, "message": message}
+        answer = json_answer({"type": "error", "error": told, "request_id": name}, status)
+        headers |= name_headers(name, "anthropic")
+    else:
+        said = {"type": "invalid_request_error", "param": None, "code": "unknown_path"}
+        answer = json_answer({"error": {"message": message, **said}}, status)
+        headers |= name_headers(name, "openai_chat")
+    answer.headers.update(headers)
+    return answer
 
 
 class MetricsEndpoint:

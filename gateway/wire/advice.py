@@ -16,13 +16,15 @@ from techniques.core.errors import (
     RunBusy,
     RunConflict,
     RunSuspended,
+    UnknownCoding,
     UpstreamFailed,
 )
 
 _RETRIED: Final = frozenset({408, 409, 429})
 """Statuses below 500 that the SDKs try again unless they are told not to."""
 
-
+CODINGS: Final = ("gzip", "deflate")
+"""How the body of a call may be packed. Source: RFC 9110, sections 8.4 and 12.5.3."""
 LONGEST_S: Final = 60.0
 """The longest wait that the SDKs obey; a longer one they are told not to try."""
 
@@ -38,18 +40,30 @@ def advice(error: GatewayError, status: int) -> dict[str, str]:
         return {"retry-after": str(math.ceil(error.retry_after)), "x-should-retry": "true"}
     if isinstance(error, HeldBack | KeyLimited):
         return _held(error.retry_after)
-    headers: dict[str, str] = {}
-    if isinstance(error, UpstreamFailed | BudgetExhausted) and error.retry_after is not None:
-        headers["retry-after"] = str(math.ceil(max(0.0, error.retry_after)))
-    if isinstance(error, UpstreamFailed):
-        if error.retry_after is not None:  # the SDKs look at this first, for it is finer
-            headers["retry-after-ms"] = str(math.ceil(1000 * max(0.0, error.retry_after)))
-        hopeless = not error.retryable or (error.retry_after or 0.0) > LONGEST_S
-    else:
-        hopeless = isinstance(error, (CapReached, DeadlinePassed, NotLearnt, RunConflict))
-    if hopeless and (status in _RETRIED or status >= 500 or status == 402):
+    if isinstance(error, UnknownCoding):
+        return {"accept-encoding": ", ".join(CODINGS)}
+    headers = _wait(error)
+    if _is_hopeless(error) and (status in _RETRIED or status >= 500 or status == 402):
         headers["x-should-retry"] = "false"
     return headers
+
+
+def _wait(error: GatewayError) -> dict[str, str]:
+    """Return what is said of the time after which a call may work."""
+    if not isinstance(error, UpstreamFailed | BudgetExhausted) or error.retry_after is None:
+        return {}
+    seconds = max(0.0, error.retry_after)
+    headers = {"retry-after": str(math.ceil(seconds))}
+    if isinstance(error, UpstreamFailed):  # the SDKs look at this first, for it is finer
+        headers["retry-after-ms"] = str(math.ceil(1000 * seconds))
+    return headers
+
+
+def _is_hopeless(error: GatewayError) -> bool:
+    """Return whether the same call fails again, as far as a client would wait."""
+    if isinstance(error, UpstreamFailed):
+        return not error.retryable or (error.retry_after or 0.0) > LONGEST_S
+    return isinstance(error, (CapReached, DeadlinePassed, NotLearnt, RunConflict))
 
 
 def _resumed(wait: float | None) -> dict[str, str]:

@@ -4,6 +4,7 @@
   - RequestRejected      the caller: the request cannot be served as it is
     + UnknownModel       ... there is no such model
     + TooLarge           ... its body is larger than the gateway takes
+    + UnknownCoding      ... its body is packed in a way that the gateway does not unpack
     + CapReached         ... a cap that the caller set leaves no call to make
       - BudgetExhausted  ... the budget of its key or team leaves none
     + OverLimit          ... it alone is more than a rate limit can ever let through
@@ -66,6 +67,12 @@ class TooLarge(RequestRejected):
     """The body is larger than the gateway takes."""
 
     default_code = "request_too_large"
+
+
+class UnknownCoding(RequestRejected):
+    """The body is packed in a way that the gateway does not unpack."""
+
+    default_code = "unsupported_content_encoding"
 
 
 class CapReached(RequestRejected):

@@ -26,6 +26,7 @@ from techniques.core.errors import (
     TooLarge,
     Unauthenticated,
     Unavailable,
+    UnknownCoding,
     UnknownModel,
     UpstreamFailed,
 )
@@ -42,6 +43,7 @@ _TYPES: Mapping[int, str] = {
     408: "timeout_error",
     409: "invalid_request_error",
     413: "request_too_large",
+    415: "invalid_request_error",
     422: "invalid_request_error",
     429: "rate_limit_error",
     504: "timeout_error",
@@ -60,6 +62,7 @@ _CALLER: tuple[tuple[type[GatewayError], int], ...] = (
     (Denied, 403),
     (UnknownModel, 404),
     (TooLarge, 413),
+    (UnknownCoding, 415),
     (CapReached, 402),
     (OverLimit, 413),
     (NotLearnt, 409),

@@ -25,6 +25,7 @@ from techniques.core.errors import (
     TooLarge,
     Unauthenticated,
     Unavailable,
+    UnknownCoding,
     UnknownModel,
     UpstreamFailed,
 )
@@ -46,6 +47,7 @@ class _Words(NamedTuple):
 _OURS: tuple[tuple[type[GatewayError], _Words], ...] = (
     (UnknownModel, _Words(404, "invalid_request_error")),
     (TooLarge, _Words(413, "invalid_request_error")),
+    (UnknownCoding, _Words(415, "invalid_request_error")),
     (CapReached, _Words(402, "billing_error")),
     (OverLimit, _Words(413, "invalid_request_error")),
     (NotLearnt, _Words(409, "invalid_request_error")),

@@ -261,7 +261,7 @@ async def test_tokens_of_a_model_without_a_count_of_its_own_are_estimated() -> N
     [
         ("GET", "/nope", 404),
         ("POST", "/", 404),
-        ("GET", "/v1/chat/completions", 404),
+        ("GET", "/v1/chat/completions", 405),
         ("DELETE", "/v1/models", 405),
     ],
 )
