@@ -19,6 +19,7 @@ help:
 	@echo "make test               run the tests"
 	@echo "make check              formatting, lint, types, import rules, documents"
 	@echo "make test-deploy        test the files of Docker and Kubernetes, with the tools that this takes"
+	@echo "make clients            install the clients that the tests of clients want; test-clients: with command lines"
 	@echo "make bench              measure the gateway beside a bare relay; bench-quick: roughly"
 	@echo "make bench-quality      replay recorded answers of real models (QUALITY=--quick for a few minutes)"
 	@echo "make bench-router       route recorded prompts of real models (ROUTER=--quick for a minute)"
@@ -37,6 +38,14 @@ test-deploy: $(DEPLOY)
 	$(PYTHON_HERE) -m pytest tests/deploy
 
 deploy-tools: $(DEPLOY)
+
+# Where these are not installed, make test leaves their tests out.
+clients: $(DEV)
+	@.ci/clients frameworks older sdks
+
+test-clients: $(DEV)
+	@.ci/clients frameworks older sdks
+	$(PYTHON_HERE) -m pytest tests/clients -n 2
 
 check: $(DEV)
 	$(BIN)/ruff format --check .
@@ -86,6 +95,9 @@ lock:
 	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --extra eval -c requirements-dev.lock -o requirements.lock
 	echo 'setuptools>=77' | $(LOCK) pyproject.toml - -c requirements-dev.lock -o requirements-image.lock
 	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --all-extras --group dev --group deploy -c requirements-dev.lock -o requirements-deploy.lock
+	for name in frameworks older; do \
+	    $(LOCK) tests/clients/environments/$$name.in -o tests/clients/environments/$$name.lock; done
+	for name in sdks; do (cd tests/clients/node/$$name && npm install --package-lock-only --ignore-scripts); done
 
 $(RUN): requirements.lock pyproject.toml .ci/environment
 	@.ci/environment requirements.lock
@@ -99,4 +111,4 @@ $(DEPLOY): requirements-deploy.lock pyproject.toml .ci/environment
 	@.ci/environment requirements-deploy.lock
 	@touch $@ $(DEV) $(RUN)
 
-.PHONY: help run test test-deploy deploy-tools check bench bench-quick bench-quality bench-pacing bench-budgets bench-runs bench-chaos format docs lock
+.PHONY: help run test test-deploy deploy-tools clients test-clients check bench bench-quick bench-quality bench-pacing bench-budgets bench-runs bench-chaos format docs lock

@@ -128,7 +128,8 @@ def _anthropic_events(turn: Turn) -> list[bytes]:
         empty = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
         made += _block(next(index), empty, deltas)
     delta = {"stop_reason": _anthropic_reason(turn), "stop_sequence": None}
-    last = script.event("message_delta", delta=delta, usage={"output_tokens": 4})
+    counted = {"input_tokens": 12, "output_tokens": 4}
+    last = script.event("message_delta", delta=delta, usage=counted)
     return [*made, last, script.event("message_stop")]
 
 

@@ -1,0 +1,73 @@
+"""One gateway a session in front of a scripted upstream, and client programs before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from techniques.core.json import Json, JsonObject
+from tests.clients.desk import Desk, command_of
+from tests.clients.table import CLIENTS
+from tests.e2e.conftest import CHANGES
+from tests.fakes.gateway import KEYS, Gateway, settings
+from tests.fakes.upstream import ScriptedUpstream, dead_port
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Real sockets need a real clock."""
+    return "asyncio"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/clients" in item.path.as_posix():
+            item.add_marker(pytest.mark.timeout(120))
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a test acts on."""
+
+    upstream: ScriptedUpstream
+    gateway: Gateway
+    desks: dict[str, Desk]
+
+    @property
+    def root(self) -> str:
+        """Where the gateway listens."""
+        return f"http://127.0.0.1:{self.gateway.port}"
+
+    def asks(self, who: str, operation: str, model: str, **more: Json) -> JsonObject:
+        """Let the client *who*, such as ``langchain/chat``, carry out *operation*."""
+        name, _, surface = who.partition("/")
+        place = {"root": self.root, "key": KEYS["k1"], "model": model, "surface": surface}
+        return self._desk(name).asks(operation, {**place, **more})
+
+    def _desk(self, name: str) -> Desk:
+        if name not in self.desks:
+            command = command_of(CLIENTS[name].program, CLIENTS[name].environment)
+            if isinstance(command, str):
+                pytest.skip(command)
+            self.desks[name] = Desk(command)
+        return self.desks[name]
+
+
+@pytest.fixture(scope="session")
+def _stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    held, dead = dead_port()
+    desks: dict[str, Desk] = {}
+    with held, ScriptedUpstream() as upstream:
+        config = settings(upstream.port, dead, {**CHANGES, "server": {"max_body": "8MiB"}})
+        with Gateway(tmp_path_factory.mktemp("gateway"), config) as gateway:
+            yield Stage(upstream, gateway, desks)
+            for desk in desks.values():
+                desk.close()
+
+
+@pytest.fixture
+def stage(_stage: Stage) -> Stage:
+    _stage.upstream.forget()
+    return _stage
