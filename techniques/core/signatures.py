@@ -9,6 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 MARK: Final = "openai_responses:"
+ANTHROPICS: Final = "anthropic:"
+REDACTED: Final = "anthropic.redacted:"
+"""What stands before Anthropic's signatures, and its reasoning that cannot be read, where a client
+of the Responses API keeps them as what is encrypted."""
 
 
 def marked(encrypted: str) -> str:

@@ -10,6 +10,7 @@ from gateway.upstream.openai.losses import Losses
 from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.openai_responses import options
 from gateway.upstream.providers.openai_responses.adapt import Body, adapt
+from gateway.upstream.providers.openai_responses.foreign import own_only
 from gateway.upstream.providers.openai_responses.items import conversation_of
 from gateway.upstream.providers.openai_responses.names import DIALECT, PATH
 from gateway.upstream.providers.openai_responses.thinking import thinking
@@ -38,7 +39,7 @@ def encode(request: Request, target: Target) -> HttpCall:
     relay = request.relay
     if _own(relay):
         losses = Losses(strict=request.strict)
-        body = _relayed(request, relay, target)
+        body = own_only(_relayed(request, relay, target), relay.raw, losses)
         if target.steered and "reasoning" not in body:
             body = _steered(body, target, losses)
         can = target.relayed

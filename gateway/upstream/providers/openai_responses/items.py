@@ -138,7 +138,7 @@ class _Items:
     def _call(self, call: ToolCall) -> JsonObject:
         self._cached(call)
         extra = self._losses.keep(call.extra)
-        if call.name in self._custom:
+        if call.name in self._custom or call.extra.get("type") == CUSTOM:
             self._calls.add(call.id)
             custom = {"type": "custom_tool_call", "input": _input(call.arguments)}
             return {**extra, "call_id": call_id(call.id), "name": call.name, **custom}
@@ -147,7 +147,7 @@ class _Items:
 
     def _result(self, result: ToolResult) -> JsonObject:
         self._cached(result)
-        custom = result.call_id in self._calls
+        custom = result.call_id in self._calls or result.extra.get("type") == CUSTOM
         output = output_of(result.parts, self._losses, is_error=result.is_error)
         kind = "custom_tool_call_output" if custom else "function_call_output"
         extra = self._losses.keep(result.extra)

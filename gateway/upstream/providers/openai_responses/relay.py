@@ -76,7 +76,8 @@ class RelayedStream:
         rest = self._sse.rest()
         last = parse(rest)
         if last.data is not None and is_whole(last.data):
-            raw = rest.rstrip(b"\r\n") + b"\n\n"
+            ended = rest.endswith(b"\r\r")  # which the reader holds, as an LF may follow
+            raw = rest if ended else rest.rstrip(b"\r\n") + b"\n\n"
             yield from self._read(iter((SseEvent(raw, last.name, last.data),)))
         if not self._last:
             raise broken_off()

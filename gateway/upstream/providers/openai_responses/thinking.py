@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from gateway.upstream.openai.losses import Losses
-from gateway.upstream.openai.payload import as_object
+from gateway.upstream.openai.payload import as_list, as_object
 from gateway.upstream.provider import Target
-from gateway.upstream.providers.openai_responses.names import ENCRYPTED
+from gateway.upstream.providers.openai_responses.names import ENCRYPTED, LOGPROBS
 from gateway.upstream.providers.openai_responses.options import include
 from gateway.upstream.thinking import Settled, Thinks, settle
 from techniques.core.json import Json, JsonObject
@@ -35,10 +35,10 @@ def thinking(body: JsonObject, wish: ThinkingWish | None, target: Target, losses
     if said:
         body["reasoning"] = said
     _make_room(body, settled, losses)
+    if settled.on and thinks.sampling == "off":
+        without(body, _SAMPLING, losses)
     if settled.on:
         _hand_over(body)
-        if thinks.sampling == "off":
-            without(body, _SAMPLING, losses)
 
 
 def _said(wish: ThinkingWish, settled: Settled, thinks: Thinks, losses: Losses) -> JsonObject:
@@ -75,5 +75,8 @@ def without(body: JsonObject, names: tuple[str, ...], losses: Losses) -> None:
     """Take the tuning of these *names* out of *body*; at 1, a temperature says nothing."""
     for name in names:
         value: Json = body.pop(name, None)
+        if name == "top_logprobs" and LOGPROBS in as_list(body.get("include")):
+            body["include"] = [one for one in body["include"] if one != LOGPROBS]
+            value = True
         if value is not None and not (name in {"temperature", "top_p"} and value == 1):
             losses.drop("field_dropped", name)
