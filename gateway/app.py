@@ -30,6 +30,7 @@ from gateway.surfaces.gate import Gate
 from gateway.surfaces.incoming import headers_of
 from gateway.surfaces.ledger import LedgerEndpoint
 from gateway.surfaces.models import ModelsEndpoint
+from gateway.surfaces.ollama import OllamaEndpoint
 from gateway.surfaces.overview.access import Access
 from gateway.surfaces.overview.day import Day
 from gateway.surfaces.overview.endpoint import OverviewEndpoint, Sources
@@ -50,6 +51,8 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
     "/v1/chat/completions": CHAT,
     "/v1/messages": MESSAGES,
     "/v1/responses": RESPONSES,
+    "/api/chat": spoken.OLLAMA,
+    "/api/generate": spoken.OLLAMA_GENERATE,
 }
 """The dialect that is spoken at each path that a model answers."""
 
@@ -145,6 +148,7 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
             Route("/v1/windows", windows.serve),
             Route("/v1/models", models.all),
             Route("/v1/models/{name:path}", models.one),
+            *OllamaEndpoint(parts.catalogue, parts.front).routes(),
             *tools.routes(),
             *feedback.routes(),
             *ApprovalsEndpoint(parts.front, parts.board).routes(),

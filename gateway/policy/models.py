@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from gateway.upstream.account import Account, unlimited
 from gateway.upstream.http import HttpChannel
@@ -13,6 +14,8 @@ from gateway.upstream.llama_cpp.seated import SeatedChannel
 from gateway.upstream.provider import Target
 from pricing.price import Price
 from techniques.core.errors import UnknownModel
+
+_LATEST: Final = ":latest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +88,16 @@ class Catalogue:
         Raises:
             UnknownModel: There is none.
         """
-        model = self._by_name.get(name)
-        if model is not None and not name.endswith("*"):
+        model = self._by_name.get(name) or self._by_name.get(_otherwise(name))
+        if model is not None and not model.name.endswith("*"):
             return model
         for prefix, general in self._by_prefix:
             if name.startswith(prefix) and _is_plain(name):
                 return general.under(name)
         raise UnknownModel(
-            f"There is no model {name[:128]!r}; GET /v1/models lists them.", param="model"
+            f"There is no model {name[:128]!r}; GET /v1/models lists them.",
+            param="model",
+            name=name[:128],
         )
 
     def label(self, name: str) -> str:
@@ -118,6 +123,11 @@ class Catalogue:
     def labels(self) -> tuple[str, ...]:
         """Return all configured names."""
         return tuple(self._by_name)
+
+
+def _otherwise(name: str) -> str:
+    """Return how else a model may be called: to Ollama and its clients, no tag means ``latest``."""
+    return name.removesuffix(_LATEST) if name.endswith(_LATEST) else name + _LATEST
 
 
 def _is_plain(name: str) -> bool:

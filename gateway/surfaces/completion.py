@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Final
@@ -42,6 +43,7 @@ from gateway.wire.dialect import Dialect
 from gateway.wire.respond import Exchange, Gone, encoded
 from techniques.core.channel import EventStream
 from techniques.core.errors import GatewayError, Unavailable
+from techniques.core.events import Event, Finished
 
 _FORWARDED: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("anthropic-beta", "anthropic-version")
@@ -145,10 +147,10 @@ class CompletionEndpoint:
             visit.request_id,
         )
         visit.plan = front.pipeline.plan(visit.asked)
-        if visit.plan.auto:
+        if visit.plan.auto and not call.idle:
             visit.plan = await front.pipeline.routed(visit.asked, visit.plan, visit.ledger.record)
         visit.planned = perf_counter()
-        answer = await self._answer(visit, raw)
+        answer = nothing() if call.idle else await self._answer(visit, raw)
         visit.exchange = self._exchange(visit, receive, send)
         await visit.exchange.respond(
             answer,
@@ -248,6 +250,17 @@ class CompletionEndpoint:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": failure.body})
         return status
+
+
+@asynccontextmanager
+async def nothing() -> AsyncGenerator[AsyncIterator[Event], None]:
+    """Answer who asked nothing; no model is called."""
+
+    async def events() -> AsyncGenerator[Event, None]:
+        yield Finished()
+
+    async with aclosing(events()) as told:
+        yield told
 
 
 async def _is_run(visit: Visit, behind: Behind, raw: bytes) -> bool:

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Dialect
+from gateway.wire.ollama import OllamaChat, OllamaGenerate
 from gateway.wire.openai_chat import OpenAIChat
 from gateway.wire.openai_responses import OpenAIResponses
 from techniques.core.errors import GatewayError
@@ -16,7 +17,11 @@ from techniques.core.errors import GatewayError
 CHAT: Final[Dialect] = OpenAIChat()
 MESSAGES: Final[Dialect] = AnthropicMessages()
 RESPONSES: Final[Dialect] = OpenAIResponses()
-DIALECTS: Final[Mapping[str, Dialect]] = {one.name: one for one in (CHAT, MESSAGES, RESPONSES)}
+OLLAMA: Final[Dialect] = OllamaChat()
+OLLAMA_GENERATE: Final[Dialect] = OllamaGenerate()
+DIALECTS: Final[Mapping[str, Dialect]] = {
+    one.name: one for one in (CHAT, MESSAGES, RESPONSES, OLLAMA, OLLAMA_GENERATE)
+}
 
 
 def dialect_of(headers: Mapping[str, str]) -> Dialect:

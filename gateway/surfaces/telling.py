@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Final
 
 from gateway.clock import utc_now
@@ -11,7 +12,7 @@ from gateway.metering.ledger import Ledger, ToolCalled
 from gateway.policy import wishes as wishing
 from gateway.surfaces.handed import handed_on
 from gateway.surfaces.visit import Visit
-from gateway.wire.dialect import Summary
+from gateway.wire.dialect import Summary, Times
 from gateway.wire.respond import Headers
 from techniques.core.json import Json
 
@@ -136,6 +137,17 @@ def summary_of(visit: Visit) -> Summary:
         cost_source=ledger.cost_source(),
         trailer=trailer,
         total=asked.wishes.usage_mode == "total",
+        times=_times(visit),
+    )
+
+
+def _times(visit: Visit) -> Times:
+    exchange = visit.exchange
+    begun = None if exchange is None else exchange.begun_at
+    return Times(
+        perf_counter() - visit.came,
+        None if begun is None else begun - visit.came,
+        visit.ledger.holds.paused_ms() / 1000,
     )
 
 

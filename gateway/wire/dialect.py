@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError
@@ -19,7 +19,7 @@ class Call:
     """A client's request: what is needed to plan it, and its body for the rest.
 
     ``wishes`` is the body's ``reliability`` object. ``include_usage`` tells whether a stream must
-    report usage.
+    report usage. With ``idle`` nothing is asked of the model: the client looks whether it is there.
     """
 
     dialect: str
@@ -28,6 +28,22 @@ class Call:
     relay: Relay
     include_usage: bool = False
     wishes: Mapping[str, Json] = NOTHING
+    idle: bool = False
+
+
+class Times(NamedTuple):
+    """How long a request took: all of it, until its answer began, and of that held at limits.
+
+    ``begun_s`` None: it did not begin.
+    """
+
+    total_s: float = 0.0
+    begun_s: float | None = None
+    paused_s: float = 0.0
+
+
+UNTIMED: Final = Times()
+"""The times of a request that nobody measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +54,7 @@ class Summary:
     None when the client is to get the provider's bytes and nothing else. ``trace`` is what the
     sub-calls wrote, for an answer that is not streamed and a client that wants to see it. With
     ``total`` the client wants to be told the usage of all sub-calls first, not the answer's.
+    ``times`` are those of the request, up to now.
     """
 
     usage: Usage
@@ -47,6 +64,7 @@ class Summary:
     trailer: Mapping[str, Json] | None = None
     trace: Sequence[Traced] = ()
     total: bool = False
+    times: Times = UNTIMED
 
 
 def told(piece: Traced) -> JsonObject:

@@ -58,9 +58,19 @@ class RequestRejected(GatewayError):
 
 
 class UnknownModel(RequestRejected):
-    """There is no model of that name."""
+    """There is no model of that name.
+
+    Attributes:
+        name: The name, as it was asked for; empty if it is not told.
+    """
 
     default_code = "model_not_found"
+
+    def __init__(
+        self, message: str, *, code: str | None = None, param: str | None = None, name: str = ""
+    ) -> None:
+        super().__init__(message, code=code, param=param)
+        self.name = name
 
 
 class TooLarge(RequestRejected):

@@ -23,6 +23,7 @@ DOCUMENTS = (
     "README.md",
     "CONTRIBUTING.md",
     "docs/clients.md",
+    "docs/ollama.md",
     "docs/operations.md",
     "docs/pricing.md",
     "docs/ui.md",

@@ -12,7 +12,8 @@ from gateway.wire.openai_chat.fields import NAME, flag, integer, required, thing
 from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.request import Relay
 
-_OWN = frozenset({"reliability", "technique"})
+OWN = frozenset({"reliability", "technique"})
+"""Fields that only the gateway reads, in every dialect that has no place of its own for them."""
 
 
 def call_of(body: JsonObject, raw: bytes) -> Call:
@@ -32,9 +33,9 @@ def call_of(body: JsonObject, raw: bytes) -> Call:
     include_usage = flag(options, "include_usage", "stream_options.") or False
     wishes: Mapping[str, Json] = NOTHING
     kept: bytes | None = raw
-    if not _OWN.isdisjoint(body):
+    if not OWN.isdisjoint(body):
         wishes = wishes_of(body)
-        body = {name: value for name, value in body.items() if name not in _OWN}
+        body = {name: value for name, value in body.items() if name not in OWN}
         kept = None
     if has_drafts(raw):
         body, kept = {**body, "messages": [_undrafted(turn) for turn in body["messages"]]}, None

@@ -87,3 +87,30 @@ def test_other_names_are_unknown(name: str) -> None:
 def test_models_can_be_listed_and_labels_are_the_configured_names() -> None:
     assert list(CATALOGUE.named()) == ["fast", "gpt-4o-own"]
     assert CATALOGUE.labels() == ("fast", "gpt-*", "gpt-4*", "gpt-4o-own")
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("fast:latest", "fast"),
+        ("llama", "llama:latest"),
+        ("llama:latest", "llama:latest"),
+        ("both", "both"),
+        ("both:latest", "both:latest"),
+        ("gpt-5:latest", "gpt-*"),
+    ],
+)
+def test_no_tag_means_the_latest_where_no_model_is_called_just_so(asked: str, found: str) -> None:
+    names = ("fast", "llama:latest", "both", "both:latest", "gpt-*")
+    catalogue = Catalogue([model(name) for name in names])
+
+    assert catalogue.find(asked).name == found
+    assert catalogue.label(f"cisc/{asked}") == found
+
+
+@pytest.mark.parametrize("asked", ["gpt-*:latest", "fast:latest:latest", "fast:8b", ":latest"])
+def test_another_tag_is_another_model(asked: str) -> None:
+    with pytest.raises(UnknownModel) as unknown:
+        Catalogue([model("fast"), model("gpt-*")]).find(asked)
+
+    assert unknown.value.name == asked

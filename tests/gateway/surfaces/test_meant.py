@@ -35,6 +35,8 @@ ANTHROPIC = {"anthropic-version": "2023-06-01"}
         ("//admin/keys", "//admin/keys"),
         ("/v1/runs/", "/v1/runs/"),
         ("/api/chat", "/api/chat"),
+        ("/v1/api/chat", "/api/chat"),
+        ("//api/tags/", "/api/tags"),
     ],
 )
 def test_a_path_stands_for_the_one_of_the_api(path: str, stands_for: str) -> None:
