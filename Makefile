@@ -44,7 +44,7 @@ clients: $(DEV)
 	@.ci/clients frameworks older sdks
 
 test-clients: $(DEV)
-	@.ci/clients frameworks older sdks
+	@.ci/clients frameworks older sdks lines
 	$(PYTHON_HERE) -m pytest tests/clients -n 2
 
 check: $(DEV)
@@ -97,7 +97,7 @@ lock:
 	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --all-extras --group dev --group deploy -c requirements-dev.lock -o requirements-deploy.lock
 	for name in frameworks older; do \
 	    $(LOCK) tests/clients/environments/$$name.in -o tests/clients/environments/$$name.lock; done
-	for name in sdks; do (cd tests/clients/node/$$name && npm install --package-lock-only --ignore-scripts); done
+	for name in sdks lines; do (cd tests/clients/node/$$name && npm install --package-lock-only --ignore-scripts); done
 
 $(RUN): requirements.lock pyproject.toml .ci/environment
 	@.ci/environment requirements.lock
