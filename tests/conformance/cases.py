@@ -42,10 +42,6 @@ COMING: Final = MappingProxyType(
 
 PARTLY: Final = MappingProxyType(
     {
-        "LIF-01": "the Responses surface: 7 · Every client",
-        "JSON-01": "the Responses surface: 7 · Every client",
-        "PAR-02": "the Responses surface: 7 · Every client",
-        "PAR-04": "the Responses surface: 7 · Every client",
         "RET-01": "an account marked as used up: 3 · Pacing",
     }
 )

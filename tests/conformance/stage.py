@@ -13,7 +13,7 @@ from tests.fakes.script import dumps
 from tests.fakes.upstream import ScriptedUpstream
 
 REQUESTS = "lockgate_requests_total"
-CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
+CHAT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
 IMPATIENT: dict[str, Json] = {
     "upstream": {"first_byte_s": 0.5, "idle_s": 0.6, "retries": 0, "pool": 5}
 }
@@ -139,6 +139,16 @@ class Stage:
         """Ask for a message."""
         return self.post(MESSAGES, messages(**fields), headers=headers)
 
+    def responses(self, *, headers: Mapping[str, str] | None = None, **fields: Json) -> Reply:
+        """Ask for a response."""
+        return self.post(RESPONSES, responses(**fields), headers=headers)
+
+    def responses_stream(
+        self, *, headers: Mapping[str, str] | None = None, **fields: Json
+    ) -> Streamed:
+        """Ask for a streamed response and wait for its end."""
+        return self._streamed(RESPONSES, responses(stream=True, **fields), headers)
+
     def chat_stream(self, *, headers: Mapping[str, str] | None = None, **fields: Json) -> Streamed:
         """Ask for a streamed chat completion and wait for its end."""
         return self._streamed(CHAT, chat(stream=True, **fields), headers)
@@ -208,6 +218,16 @@ def chat(**fields: Json) -> dict[str, Json]:
 def messages(**fields: Json) -> dict[str, Json]:
     """Return a messages request with *fields* over the usual ones."""
     return {"model": "oa-model", "max_tokens": 64, "messages": ASKED, **fields}
+
+
+def responses(**fields: Json) -> dict[str, Json]:
+    """Return a request for a response with *fields* over the usual ones."""
+    return {"model": "oa-model", "input": ASKED, **fields}
+
+
+def asked_at(path: str, **fields: Json) -> dict[str, Json]:
+    """Return the usual request of the surface at *path*, with *fields* over it."""
+    return {CHAT: chat, MESSAGES: messages, RESPONSES: responses}[path](**fields)
 
 
 def technique(name: str, **params: Json) -> dict[str, str]:

@@ -7,25 +7,26 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.conformance.stage import ASKED, CHAT, MESSAGES, Stage, chat
+from tests.conformance.stage import ASKED, CHAT, MESSAGES, RESPONSES, Stage, chat
 from tests.fakes import script
 from tests.fakes.client import Exchange, request
 from tests.fakes.gateway import KEYS
 
-SURFACES = [CHAT, MESSAGES]
+SURFACES = [CHAT, MESSAGES, RESPONSES]
 
 
-def said(content: bytes) -> bytes:
-    """Return a request, for either surface, whose message is the JSON text *content*."""
-    head = b'{"model":"oa-model","max_tokens":64,"messages":[{"role":"user","content":'
-    return head + content + b"}]}"
+def said(content: bytes, path: str = CHAT) -> bytes:
+    """Return a request, for the surface at *path*, whose message is the JSON text *content*."""
+    turns = "input" if path == RESPONSES else "messages"
+    head = f'{{"model":"oa-model","max_tokens":64,"{turns}":[{{"role":"user","content":'
+    return head.encode() + content + b"}]}"
 
 
 @pytest.mark.case("JSON-01")
 @pytest.mark.parametrize("path", SURFACES)
 @pytest.mark.parametrize("half", [rb'"tide \ud83c"', rb'"\udf0a tide"', rb'"\udf0a\ud83c"'])
 def test_half_a_surrogate_pair_is_refused(stage: Stage, path: str, half: bytes) -> None:
-    answer = stage.post(path, said(half))
+    answer = stage.post(path, said(half, path))
 
     assert answer.status == 400
     assert answer.json["error"]["type"] == "invalid_request_error"
@@ -37,7 +38,7 @@ def test_half_a_surrogate_pair_is_refused(stage: Stage, path: str, half: bytes) 
 def test_a_whole_surrogate_pair_is_one_character(stage: Stage, path: str) -> None:
     stage.upstream.plays(script.completion())
 
-    assert stage.post(path, said(rb'"tide \ud83c\udf0a"')).status == 200
+    assert stage.post(path, said(rb'"tide \ud83c\udf0a"', path)).status == 200
     assert "tide 🌊" in str(stage.upstream.asked[0].body["messages"])
 
 
@@ -105,12 +106,12 @@ def test_nesting_inside_a_request_never_breaks_a_worker(
     deep = b'{"a":' * 1_000 + b"1" + b"}" * 1_000
     inside = b'[{"type":"function","function":{"name":"f","parameters":' + deep + b"}}]"
     value = deep if member == b'"metadata":' else inside
-    body = said(b'"hello"')[:-1] + b"," + member + value + b"}"
+    body = said(b'"hello"', path)[:-1] + b"," + member + value + b"}"
     stage.upstream.plays(script.completion())
 
     assert stage.post(path, body).status == 400
     assert stage.upstream.asked == []
-    assert stage.post(path, said(b'"hello"')).status == 200
+    assert stage.post(path, said(b'"hello"', path)).status == 200
 
 
 @pytest.mark.case("JSON-05")

@@ -14,10 +14,11 @@ from tests.conformance.stage import (
     CHAT,
     IMPATIENT,
     MESSAGES,
+    RESPONSES,
     Stage,
     Streamed,
+    asked_at,
     chat,
-    messages,
     within,
 )
 from tests.fakes import script
@@ -52,12 +53,11 @@ def left_upstream(stage: Stage, at: float) -> float:
 
 @pytest.mark.case("LIF-01")
 @pytest.mark.parametrize("how", ["close", "reset"])
-@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+@pytest.mark.parametrize("path", [CHAT, MESSAGES, RESPONSES])
 def test_a_client_that_leaves_ends_the_call_upstream(stage: Stage, path: str, how: str) -> None:
     stage.upstream.plays(slow(100))
-    body = chat(stream=True) if path == CHAT else messages(stream=True)
 
-    with stage.open(path, body) as answer:
+    with stage.open(path, asked_at(path, stream=True)) as answer:
         read(answer, 2)
         left = answer.leave() if how == "close" else answer.reset()
 

@@ -59,6 +59,19 @@ def test_a_developer_turn_goes_under_a_name_the_model_knows(
     assert "be brief" in str(first["content"])
 
 
+@pytest.mark.case("PAR-02")
+@pytest.mark.parametrize(("model", "role"), [("oa-plain", "system"), ("oa-model", "developer")])
+def test_a_developer_item_goes_under_a_name_the_model_knows(
+    stage: Stage, model: str, role: str
+) -> None:
+    stage.upstream.plays(script.completion())
+
+    stage.responses(model=model, input=[{"role": "developer", "content": "be brief"}, *ASKED])
+
+    first = stage.upstream.asked[0].body["messages"][0]
+    assert (first["role"], first["content"]) == (role, "be brief")
+
+
 @pytest.mark.case("PAR-03")
 def test_every_field_reaches_a_provider_of_the_same_dialect(stage: Stage) -> None:
     fields: dict[str, Json] = {
@@ -106,45 +119,64 @@ def test_two_choices_of_a_provider_with_one_are_two_or_refused(stage: Stage) -> 
         assert answer.json["error"]["param"] == "n"
 
 
+TIDE: Json = {
+    "type": "object",
+    "properties": {"tide": {"type": "integer"}},
+    "required": ["tide"],
+    "additionalProperties": False,
+}
+
+
+def answer_in_kind(asked: Json) -> script.Answer:
+    """Answer as Anthropic does, by the tool that must be used if there is one."""
+    choice = asked.body.get("tool_choice") or {}
+    if choice.get("type") == "tool":
+        used = {"type": "tool_use", "id": "t1", "name": choice["name"], "input": {"tide": 1}}
+        return script.message([used], "tool_use")
+    return script.message('{"tide":1}')
+
+
+def is_enforced(body: Json) -> bool:
+    """Return whether what Anthropic is asked makes it keep to the schema."""
+    native = body.get("output_config") or body.get("output_format")
+    forced = [tool["input_schema"] for tool in body.get("tools", [])]
+    return TIDE in forced or bool(native and "tide" in str(native))
+
+
 @pytest.mark.case("PAR-04")
 def test_a_schema_is_enforced_by_anthropic_or_refused(stage: Stage) -> None:
-    schema = {
-        "type": "object",
-        "properties": {"tide": {"type": "integer"}},
-        "required": ["tide"],
-        "additionalProperties": False,
-    }
-    form = {
-        "type": "json_schema",
-        "json_schema": {"name": "report", "strict": True, "schema": schema},
-    }
-
-    def answer_in_kind(asked: Json) -> script.Answer:
-        body = asked.body
-        choice = body.get("tool_choice") or {}
-        if choice.get("type") == "tool":
-            used = {
-                "type": "tool_use",
-                "id": "t1",
-                "name": choice["name"],
-                "input": {"tide": 1},
-            }
-            return script.message([used], "tool_use")
-        return script.message('{"tide":1}')
-
+    named = {"name": "report", "strict": True, "schema": TIDE}
     stage.upstream.chooses(answer_in_kind)
+
+    form = {"type": "json_schema", "json_schema": named}
     answer = stage.chat(model="an-model", response_format=form)
 
     if answer.status == 400:
         assert "response_format" in str(answer.json)
         return
-    body = stage.upstream.asked[0].body
-    native = body.get("output_config") or body.get("output_format")
-    forced = [tool["input_schema"] for tool in body.get("tools", [])]
-    assert schema in forced or (native and "tide" in str(native))
+    assert is_enforced(stage.upstream.asked[0].body)
     said = answer.json["choices"][0]
     assert said["finish_reason"] == "stop"
     assert said["message"]["content"].replace(" ", "") == '{"tide":1}'
+
+
+@pytest.mark.case("PAR-04")
+@pytest.mark.parametrize("strict", [True, None])
+def test_a_schema_of_a_response_is_enforced_by_anthropic_or_refused(
+    stage: Stage, *, strict: bool | None
+) -> None:
+    stage.upstream.chooses(answer_in_kind)
+
+    form = {"type": "json_schema", "name": "report", "strict": strict, "schema": TIDE}
+    answer = stage.responses(model="an-model", text={"format": form})
+
+    if answer.status == 400:
+        assert "response_format" in str(answer.json)
+        return
+    assert is_enforced(stage.upstream.asked[0].body)
+    assert answer.json["status"] == "completed"
+    [message] = answer.json["output"]
+    assert message["content"][0]["text"].replace(" ", "") == '{"tide":1}'
 
 
 @pytest.mark.case("PAR-06")

@@ -343,7 +343,21 @@ def test_an_error_object_with_status_200_is_a_failure_ret_09() -> None:
     assert (error.kind, error.retryable, error.said.status) == ("overloaded", True, 503)
 
 
-@pytest.mark.parametrize("end", [b"", DONE, b"data: [DO"])
+@pytest.mark.parametrize("end", [DONE, b"data: [DONE]", b"data:  [DONE] \r\n\r\n"])
+def test_the_terminal_line_is_an_end_where_no_reason_was_told_rsp_01(end: bytes) -> None:
+    call = chunk({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f"}}]})
+
+    assert drain(decoding(), HELLO + end)[-1] == Finished("stop")
+    assert drain(decoding(), HELLO + call + end)[-1] == Finished("tool_calls")
+
+
+def test_a_terminal_line_alone_is_no_answer() -> None:
+    events, error = broken(decoding(), DONE)
+
+    assert (events, error.kind) == ([], "transport")
+
+
+@pytest.mark.parametrize("end", [b"", b"data: [DO"])
 def test_a_stream_without_a_finish_is_broken_sse_12(end: bytes) -> None:
     events, error = broken(decoding(), HELLO + end)
 

@@ -47,6 +47,8 @@ class DecodedStream:
         if self._over or event.data is None:
             return
         if event.data.strip() == b"[DONE]":
+            if self._begun:  # which is an end, if one without a reason
+                self._choice.reason = self._choice.reason or self._choice.called or "stop"
             yield from self._finish()
             return
         try:
