@@ -12,6 +12,7 @@ from gateway.upstream.families import FAMILIES, HOSTS, OFF
 from gateway.upstream.provider import Provider, Target
 from gateway.upstream.providers.anthropic import Anthropic
 from gateway.upstream.providers.openai_chat import OpenAIChat
+from gateway.upstream.providers.openai_responses import OpenAIResponses
 from gateway.upstream.thinking import Thinks
 from techniques.core.json import JsonObject
 from techniques.core.request import Request, Sampling, ThinkingWish, said
@@ -44,6 +45,9 @@ def styles() -> Iterator[tuple[str, ...]]:
         graded = style in {"effort", "ollama", "anthropic_adaptive"}
         thinks = Thinks(style, _LEVELS if graded else (), OFF[style])
         yield (f"`{style}`", who, *(_sent(thinks, wish) for wish in _WISHES))
+    thinks = Thinks("effort", _LEVELS, OFF["effort"])
+    told = (_sent(thinks, wish, OpenAIResponses()) for wish in _WISHES)
+    yield ("`effort`", "any model, in the dialect `openai_responses`", *told)
 
 
 def families() -> Iterator[tuple[str, ...]]:
@@ -67,9 +71,10 @@ def hosts() -> str:
     return ", ".join(f"`{host.address}` (`{host.style}`)" for host in HOSTS) + "\n"
 
 
-def _sent(thinks: Thinks, wish: ThinkingWish) -> str:
+def _sent(thinks: Thinks, wish: ThinkingWish, codec: Provider | None = None) -> str:
     """Return the fields that *wish* adds to a call to a model that *thinks* so."""
-    codec: Provider = Anthropic() if thinks.style.startswith("anthropic_") else OpenAIChat()
+    if codec is None:
+        codec = Anthropic() if thinks.style.startswith("anthropic_") else OpenAIChat()
     target = Target("m", "p", "m", thinks=thinks)
     asked = Request("m", (said("user", "Why?"),), sampling=Sampling(max_output_tokens=9000))
     plain = _body(codec, asked, target)

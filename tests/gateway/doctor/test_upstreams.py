@@ -66,6 +66,15 @@ def test_a_provider_that_takes_the_key_and_has_the_model_is_well(
     assert asked.header("authorization") == "Bearer sk-canary-key"
 
 
+def test_one_that_speaks_the_responses_api_is_asked_as_one_of_chat_completions(
+    provider: ScriptedUpstream,
+) -> None:
+    told = found(provider, answering(OPENAI), dialect="openai_responses", limits={"rpm": 5})
+
+    assert bad(told) == []
+    assert [asked.path for asked in provider.asked] == ["/v1/models"]
+
+
 def test_of_one_that_wants_no_key_none_is_said_to_be_taken(provider: ScriptedUpstream) -> None:
     told = found(provider, answering(OPENAI), limits={"rpm": 5}, api_key=None)
 

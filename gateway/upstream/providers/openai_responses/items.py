@@ -7,9 +7,8 @@ from hashlib import sha256
 from typing import Final
 
 from gateway.upstream.openai.losses import Losses
-from gateway.upstream.openai.payload import as_object, as_text, read
-from gateway.upstream.providers.openai_responses.names import CUSTOM
 from gateway.upstream.providers.openai_responses.parts import content_of, is_item, output_of
+from techniques.core.free_form import is_free_form, unwrapped
 from techniques.core.json import JsonObject
 from techniques.core.request import (
     Message,
@@ -138,16 +137,16 @@ class _Items:
     def _call(self, call: ToolCall) -> JsonObject:
         self._cached(call)
         extra = self._losses.keep(call.extra)
-        if call.name in self._custom or call.extra.get("type") == CUSTOM:
+        if call.name in self._custom or is_free_form(call.extra):
             self._calls.add(call.id)
-            custom = {"type": "custom_tool_call", "input": _input(call.arguments)}
+            custom = {"type": "custom_tool_call", "input": unwrapped(call.arguments)}
             return {**extra, "call_id": call_id(call.id), "name": call.name, **custom}
         function = {"type": "function_call", "arguments": call.arguments or "{}"}
         return {**extra, "call_id": call_id(call.id), "name": call.name, **function}
 
     def _result(self, result: ToolResult) -> JsonObject:
         self._cached(result)
-        custom = result.call_id in self._calls or result.extra.get("type") == CUSTOM
+        custom = result.call_id in self._calls or is_free_form(result.extra)
         output = output_of(result.parts, self._losses, is_error=result.is_error)
         kind = "custom_tool_call_output" if custom else "function_call_output"
         extra = self._losses.keep(result.extra)
@@ -161,17 +160,7 @@ class _Items:
 def custom_tools(request: Request) -> frozenset[str]:
     """Return the names of the tools of *request* that take plain text."""
     tools = (tool for tool in request.tools if isinstance(tool, Tool))
-    return frozenset(tool.name for tool in tools if tool.extra.get("type") == CUSTOM)
-
-
-def _input(arguments: str) -> str:
-    """Return the text that the *arguments* of a custom tool's call hold."""
-    try:
-        value, _ = read(arguments.encode("utf-8", "surrogatepass"))
-    except ValueError:
-        return arguments
-    given = as_object(value).get("input")
-    return as_text(given) if isinstance(given, str) else arguments
+    return frozenset(tool.name for tool in tools if is_free_form(tool.extra))
 
 
 def _is_empty(part: Part) -> bool:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from gateway.upstream.openai.closed import is_closed
-from gateway.upstream.openai.losses import Losses, refuse
+from gateway.upstream.openai.losses import Losses, refuse, refuse_tool
 from gateway.upstream.openai.payload import as_list
 from gateway.upstream.providers.openai_responses.items import custom_tools
-from gateway.upstream.providers.openai_responses.names import CUSTOM, DIALECT, LOGPROBS
+from gateway.upstream.providers.openai_responses.names import DIALECT, LOGPROBS
 from gateway.upstream.providers.openai_responses.parts import kind_of
+from techniques.core.free_form import TYPE, is_free_form
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Opaque, Request, ResponseFormat, Sampling, Tool
 
@@ -72,7 +73,7 @@ def tools(request: Request, body: JsonObject, losses: Losses) -> None:
     if choice is None:
         return
     if choice.mode == "named":
-        kind = CUSTOM if choice.name in custom_tools(request) else "function"
+        kind = TYPE if choice.name in custom_tools(request) else "function"
         body["tool_choice"] = {"type": kind, "name": choice.name}
     elif choice.mode != "auto":
         body["tool_choice"] = choice.mode
@@ -83,14 +84,14 @@ def tools(request: Request, body: JsonObject, losses: Losses) -> None:
 def _tool(tool: Tool | Opaque, losses: Losses) -> Json:
     if isinstance(tool, Opaque):
         if tool.dialect != DIALECT:
-            raise refuse(f"tools of this kind ({kind_of(tool)})", "tools")
+            raise refuse_tool(kind_of(tool))
         return tool.value
     if tool.cache is not None:
         losses.drop("cache_control_dropped", "cache_control")
     written: JsonObject = {"type": "function", "name": tool.name}
     if tool.description is not None:
         written["description"] = tool.description
-    if tool.extra.get("type") == CUSTOM:
+    if is_free_form(tool.extra):
         return {**written, **tool.extra}
     written["parameters"] = tool.parameters or _EMPTY_SCHEMA
     if tool.strict is not None or not losses.native:

@@ -1,0 +1,148 @@
+"""A provider that speaks the Responses API, behind clients of all three dialects."""
+
+from __future__ import annotations
+
+import json
+
+import openai
+import pytest
+
+from techniques.core.json import Json
+from tests.e2e.conftest import Scene
+from tests.fakes import responses, script
+
+MODEL = "rs-model"
+ASKED: list[Json] = [{"role": "user", "content": "What is 17 * 23?"}]
+SEARCHED: Json = {
+    "id": "ws_1",
+    "type": "web_search_call",
+    "status": "completed",
+    "action": {"type": "search", "query": "Eiger"},
+}
+SHELL: Json = {"type": "custom", "name": "shell", "description": "Runs a command."}
+VOTE = {"x-lockgate-technique": "self_consistency", "x-lockgate-params": '{"num_samples": 3}'}
+
+
+def test_a_client_of_the_same_api_gets_the_providers_own_bytes(scene: Scene) -> None:
+    told = responses.events((SEARCHED, []), (responses.message("391."), ["39", "1."]))
+    scene.upstream.plays(responses.whole(SEARCHED, responses.message("391.")), script.sse(*told))
+    asked: Json = {
+        "model": MODEL,
+        "input": ASKED,
+        "tools": [{"type": "web_search"}],
+        "extra_body": {"new_field": {"a": 1}},
+    }
+
+    whole = scene.chat.responses.with_raw_response.create(**asked)
+    with scene.chat.responses.create(**asked, stream=True) as stream:
+        events = list(stream)
+
+    assert json.loads(whole.text)["output"] == [SEARCHED, responses.message("391.")]
+    assert whole.headers["x-lockgate-model"] == MODEL
+    names = [json.loads(event.split(b"data: ")[1])["type"] for event in told]
+    assert [event.type for event in events] == names
+    assert [event.sequence_number for event in events] == [*range(len(told))]
+    for sent in scene.upstream.asked:
+        assert sent.path == "/v1/responses"
+        assert sent.body["model"] == "real-rs"
+        assert sent.body["new_field"] == {"a": 1}
+        assert sent.body["tools"] == [{"type": "web_search"}]
+        assert "store" not in sent.body
+
+
+def test_a_vote_is_drawn_from_it_and_told_in_the_clients_dialect(scene: Scene) -> None:
+    drawn = iter(["So the answer is 391.", "The answer is 381.", "The answer is 391."])
+    scene.upstream.chooses(lambda _: responses.whole(responses.message(next(drawn))))
+
+    answer = scene.chat.responses.create(model=MODEL, input=ASKED, extra_headers=VOTE)
+
+    assert "391" in answer.output_text
+    assert len(scene.upstream.asked) == 3
+    assert all(sent.body["store"] is False for sent in scene.upstream.asked)
+
+
+def test_under_a_technique_its_own_tools_stay_its_own(scene: Scene) -> None:
+    called = responses.custom_call("shell", 'ls "a b"\n', "call_1")
+    scene.upstream.chooses(lambda _: responses.whole(SEARCHED, called))
+    history: list[Json] = [
+        *ASKED,
+        {"type": "custom_tool_call", "call_id": "call_0", "name": "shell", "input": "pwd"},
+        {"type": "custom_tool_call_output", "call_id": "call_0", "output": "/tmp"},
+    ]
+
+    answer = scene.chat.responses.create(
+        model=MODEL,
+        input=history,
+        tools=[SHELL, {"type": "web_search"}],
+        extra_headers={"x-lockgate-technique": "best_of_n"},
+    )
+
+    sent = scene.upstream.asked[0].body
+    assert sent["input"][1:] == history[1:]
+    assert sent["tools"] == [SHELL, {"type": "web_search"}]
+    [custom] = [item for item in answer.output if item.type == "custom_tool_call"]
+    assert (custom.call_id, custom.name, custom.input) == ("call_1", "shell", 'ls "a b"\n')
+
+
+def test_a_cut_answer_of_nothing_but_reasoning_is_an_empty_one_to_a_chat_client(
+    scene: Scene,
+) -> None:
+    """RSP-06."""
+    used = responses.counts(9, 16, thought=16)
+    short: Json = {"incomplete_details": {"reason": "max_output_tokens"}, "used": used}
+    cut = responses.whole(responses.reasoning(), status="incomplete", **short)
+    scene.upstream.plays(cut, cut)
+
+    chatted = scene.chat.chat.completions.create(
+        model=MODEL, messages=ASKED, max_completion_tokens=16
+    )
+    messaged = scene.messages.messages.create(model=MODEL, messages=ASKED, max_tokens=16)
+
+    [choice] = chatted.choices
+    assert (choice.message.content, choice.finish_reason) == ("", "length")
+    assert chatted.usage is not None
+    assert (chatted.usage.prompt_tokens, chatted.usage.completion_tokens) == (9, 16)
+    assert messaged.stop_reason == "max_tokens"
+    assert messaged.usage.output_tokens == 16
+
+
+def test_a_failure_inside_its_stream_raises_in_a_client_of_its_own_api(scene: Scene) -> None:
+    begun = responses.events((responses.message("391."), ["39", "1."]))[:6]
+    error = {"code": "server_error", "message": "The engine is on fire."}
+    failed = script.event("response.failed", response=responses.response([], "failed", error=error))
+    scene.upstream.plays(script.sse(*begun, failed))
+
+    with scene.chat.responses.create(model=MODEL, input=ASKED, stream=True) as stream:
+        events = list(stream)
+
+    last = events[-1]
+    assert last.type == "response.failed"
+    assert last.response.error is not None
+    assert "on fire" in last.response.error.message
+    assert [event.sequence_number for event in events] == [*range(len(events))]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_failure_before_the_answer_has_its_own_status(
+    scene: Scene,
+    streamed: bool,  # noqa: FBT001
+) -> None:
+    error = {"code": "rate_limit_exceeded", "message": "Slow down."}
+    response = responses.response([], "failed", error=error)
+    failed = script.sse(*responses.events()[:2], script.event("response.failed", response=response))
+    scene.upstream.plays(failed if streamed else script.body(response))
+
+    with pytest.raises(openai.RateLimitError, match="Slow down"):
+        scene.chat.responses.create(model=MODEL, input=ASKED, stream=streamed)
+
+
+def test_what_the_api_cannot_be_told_is_named(scene: Scene) -> None:
+    scene.upstream.plays(responses.whole(responses.message("391.")))
+
+    raw = scene.chat.chat.completions.with_raw_response.create(
+        model=MODEL, messages=ASKED, stop=["END"], seed=7, max_completion_tokens=3
+    )
+
+    warned = raw.headers["x-lockgate-warnings"]
+    for told in ("field_dropped: stop", "field_dropped: seed", "max_tokens_raised"):
+        assert told in warned, warned
