@@ -57,6 +57,8 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("There is no wish of this name", _rejected("unknown_wish")),
     ("A wish has a wrong value", _rejected("invalid_wish")),
     ("There is no such technique", _rejected("unknown_technique")),
+    ("A technique where there is no conversation", _rejected("technique_unsupported")),
+    ("The model does not serve this path", _rejected("unsupported_endpoint")),
     ("The technique has no such option, or not with this value", _rejected("invalid_option")),
     ("... or it cannot keep what the request has (`strict`)", _rejected("technique_masked")),
     ("`auto` and `strict`, and nothing learnt of these models", NotLearnt("")),

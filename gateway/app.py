@@ -53,6 +53,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
     "/v1/responses": RESPONSES,
     "/api/chat": spoken.OLLAMA,
     "/api/generate": spoken.OLLAMA_GENERATE,
+    "/v1/embeddings": spoken.EMBEDDINGS,
 }
 """The dialect that is spoken at each path that a model answers."""
 

@@ -48,6 +48,7 @@ from techniques.core.channel import (
     TechniqueChannel,
 )
 from techniques.core.registry import Card
+from techniques.core.relayed import ALONE, EMBEDDING, EMBEDDINGS
 from techniques.core.request import Request
 from techniques.core.task import Calibration, Sandbox, Task, Uncalibrated, Unlimited
 from techniques.parts.effort import harder
@@ -118,6 +119,8 @@ class Pipeline:
             headers=asked.headers,
             relay=asked.call.relay,
         )
+        if asked.call.dialect == EMBEDDINGS:
+            request = replace(request, role=EMBEDDING)
         run = self._run(asked, plan, ledger, journal)
         stack = self._stack(asked, plan, request, (ledger, run, journal))
         if plan.card is not None:
@@ -145,7 +148,11 @@ class Pipeline:
         surface_s = self.pacer.surface_s(streamed=asked.call.streamed)
         patience = _patience(asked, plan, surface_s, journal)
         request_id = asked.request_id or token_hex(16)
-        run = journal.name if journal is not None else wishes.run or request_id
+        run = request_id
+        if journal is not None:
+            run = journal.name
+        elif asked.call.dialect not in ALONE:  # of which no run is written down
+            run = wishes.run or request_id
         said = plan.technique, wishes.session, wishes.tags
         standing = Standing(
             whose=Whose(request_id, run, caller.name, caller.team, *said),
@@ -189,7 +196,10 @@ class Pipeline:
         seconds = plan.deadline_s
         deadline = None if seconds is None else Deadline(anyio.current_time() + seconds, seconds)
         session = Session(asked.caller.name or "", wishes.session) if wishes.session else None
-        return Stack(retry, self.random, ledger, allowance, trace, deadline, run, journal, session)
+        splits = asked.call.dialect == EMBEDDINGS
+        return Stack(
+            retry, self.random, ledger, allowance, trace, deadline, run, journal, session, splits
+        )
 
     def _technique(self, asked: Asked, plan: Plan, request: Request, stack: Stack) -> Channel:
         assert plan.card is not None

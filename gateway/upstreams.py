@@ -20,11 +20,13 @@ from gateway.policy.models import Model
 from gateway.policy.prices import Prices, prices_of
 from gateway.policy.targets import target_of
 from gateway.upstream.account import Account
+from gateway.upstream.embeddings.batches import Batch
 from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.llama_cpp.host import Host
 from gateway.upstream.llama_cpp.opening import host_of, root_of
 from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import Provider
+from gateway.upstream.relaying import relaying
 from gateway.upstream.simulated.settings import Simulation
 from gateway.upstream.simulated.transport import SimulatedTransport
 from gateway.upstream.transport import Transport
@@ -64,7 +66,7 @@ class Upstreams:
         priced = prices.by_name(row, account)
         target = target_of(row, account, row.model or row.name)
         patience = Patience(config.upstream.first_byte_s, config.upstream.idle_s)
-        codec = self.dialects[account.dialect]
+        codec = relaying(self.dialects[account.dialect])
         return Model(
             HttpChannel(self.transports[row.provider], codec, target, patience),
             price=priced(row.model or row.name),
@@ -77,6 +79,7 @@ class Upstreams:
             max_output=row.max_output,
             host=self.hosts.get(row.provider),
             stronger=row.stronger,
+            batch=Batch(**row.batch.model_dump()),
             others=tuple(self._model(other, prices) for other in elsewhere(row)),
         )
 

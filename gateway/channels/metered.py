@@ -34,10 +34,12 @@ from techniques.core.events import (
     UsageReported,
     Warned,
 )
+from techniques.core.relayed import EMBEDDING
 from techniques.core.request import Request
 
 _NOTHING = Usage()
 _CANCELLED = ("cancelled", "client_disconnect")
+_ANSWERS = frozenset({"answer", EMBEDDING})
 
 
 class MeteredChannel:
@@ -132,7 +134,7 @@ class MeteredCall(Headed):
                 self._record()
             raise
         self.first_s = perf_counter() - self._started
-        if self._request.role == "answer":
+        if self._request.role in _ANSWERS:
             target = self._channel.target
             answering = Answering(target.name, target.provider, target.shown)
             self._channel.ledger.answering = answering

@@ -14,6 +14,7 @@ from gateway.channels.hedged import HedgedChannel
 from gateway.channels.journaled import DispatchedChannel, JournaledChannel
 from gateway.channels.metered import MeteredChannel
 from gateway.channels.retrying import RetryingChannel, RetryPolicy
+from gateway.channels.split import SplitChannel
 from gateway.channels.timed import Deadline, TimedChannel
 from gateway.channels.traced import Trace, TracingChannel
 from gateway.metering import estimate
@@ -36,7 +37,8 @@ class Stack:
 
     ``allowance`` is None when the run has no caps, ``trace`` when nobody looks on, ``deadline``
     when a technique's calls have none, ``paced`` when nothing is held back, ``journal`` when the
-    run is not written down, ``session`` when the caller named none.
+    run is not written down, ``session`` when the caller named none. ``splits``: what is asked for
+    may be too much for one call.
     """
 
     retry: RetryPolicy
@@ -48,6 +50,7 @@ class Stack:
     paced: Run | None = None
     journal: LiveRun | None = None
     session: Session | None = None
+    splits: bool = False
 
     def plain(self, models: tuple[Model, ...]) -> Channel:
         """Return the channel of a call that no technique makes: all of its run is one step."""
@@ -83,14 +86,9 @@ class Stack:
 
     def _to_one(self, model: Model, *, moves: bool = False) -> Channel:
         # Innermost first.
-        # each attempt is a row of its own, with its own price
-        sent: Channel = model.seated(self.session)
         # only what was let through is written down as sent
-        if self.journal is not None:
-            if model.host is not None and self.session is not None:  # its slot may go to another
-                keep = partial(model.host.on_suspended, self.session)
-                self.journal.on_suspended[model.host.name] = keep
-            sent = DispatchedChannel(sent, model, self.journal)
+        sent = self._sent(model)
+        # each attempt is a row of its own, with its own price
         metered = MeteredChannel(sent, model.target, model.price, self.ledger)
         channel: Channel = metered
         # an attempt that was not admitted is no row
@@ -105,10 +103,25 @@ class Stack:
         # a spare call has its own retries
         if model.hedge_after_s is not None:
             channel = HedgedChannel(channel, after=model.hedge_after_s)
+        # each part has its own retries, and its own spare
+        if self.splits:
+            channel = SplitChannel(channel, model.batch)
         # of two calls in a race only the winner is shown, and it is shown as who it is
         if self.trace is not None:
             channel = TracingChannel(channel, model.target.shown, self.trace)
         return channel
+
+    def _sent(self, model: Model) -> Channel:
+        """Return the channel straight to *model*, with what is sent on it a note of the run."""
+        if self.splits:  # no conversation has a seat
+            return model.channel
+        sent: Channel = model.seated(self.session)
+        if self.journal is None:
+            return sent
+        if model.host is not None and self.session is not None:  # its slot may go to another
+            keep = partial(model.host.on_suspended, self.session)
+            self.journal.on_suspended[model.host.name] = keep
+        return DispatchedChannel(sent, model, self.journal)
 
     def _expected(self, model: Model, request: Request) -> int:
         """Return about what *request* to *model* will cost, by what was answered in this role.

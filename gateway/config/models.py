@@ -28,6 +28,8 @@ class CapabilityConfig(Section):
 
     ``reasoning`` stands for a model that takes no temperature and wants
     ``max_completion_tokens``. ``prefill`` is how it takes the beginning of its own answer.
+    ``embeddings``: it makes embeddings and answers no conversation, or with false makes none;
+    absent, its provider says so. ``base64`` false: it writes them as lists of numbers alone.
     """
 
     tools: bool = True
@@ -44,6 +46,15 @@ class CapabilityConfig(Section):
     context: int | None = Field(None, gt=0)
     reasoning: bool = False
     prefill: Prefill = "none"
+    embeddings: bool | None = None
+    base64: bool = True
+
+
+class BatchConfig(Section):
+    """What one call for embeddings may have at most; a request with more becomes several calls."""
+
+    inputs: int = Field(2048, gt=0)
+    tokens: int = Field(300_000, gt=0)
 
 
 class ModelConfig(Section):
@@ -57,7 +68,7 @@ class ModelConfig(Section):
     ``accounts`` are further providers that serve the same model: a call goes to the one that can
     take it soonest. ``limits`` are this model's own, beside those of its account. ``max_output`` is
     how many tokens it writes at most. ``stronger`` is the model that knows more and costs more, for
-    routers and cascades.
+    routers and cascades. ``batch`` is what a call for embeddings may have.
     """
 
     name: str = Field(min_length=1)
@@ -75,6 +86,7 @@ class ModelConfig(Section):
     limits: LimitsConfig = LimitsConfig()
     max_output: int | None = Field(None, gt=0)
     stronger: str | None = None
+    batch: BatchConfig = BatchConfig()
 
     @model_validator(mode="after")
     def _one_price(self) -> ModelConfig:

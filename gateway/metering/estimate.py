@@ -11,6 +11,7 @@ from pricing.price import Price
 from pricing.usage import Usage
 from techniques.core.errors import RequestRejected
 from techniques.core.json import NOTHING
+from techniques.core.relayed import EMBEDDINGS
 from techniques.core.request import (
     Document,
     Image,
@@ -56,7 +57,7 @@ def cost_of(request: Request, price: Price | None) -> int:
 
     Its answer counts with the length that is allowed, or with 256 tokens where none is said.
     """
-    return _cost(request, price, _allowed(request) or _UNKNOWN_OUTPUT)
+    return _cost(request, price, _expected(request))
 
 
 def cost_like(request: Request, price: Price | None, answers: Sequence[int]) -> int:
@@ -64,8 +65,7 @@ def cost_like(request: Request, price: Price | None, answers: Sequence[int]) -> 
 
     Where there are none, an answer of 256 tokens is expected, or what is allowed if that is less.
     """
-    allowed = _allowed(request) or _UNKNOWN_OUTPUT
-    output = round(fmean(answers)) if answers else min(allowed, _UNKNOWN_OUTPUT)
+    output = round(fmean(answers)) if answers else min(_expected(request), _UNKNOWN_OUTPUT)
     return _cost(request, price, output)
 
 
@@ -106,9 +106,16 @@ def _images(message: Message) -> int:
     )
 
 
+def _expected(request: Request) -> int:
+    allowed = _allowed(request)
+    return _UNKNOWN_OUTPUT if allowed is None else allowed
+
+
 def _allowed(request: Request) -> int | None:
     if request.relay is None:
         return request.sampling.max_output_tokens
+    if request.relay.dialect == EMBEDDINGS:
+        return 0
     body = request.relay.body
     for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"):
         if isinstance(limit := body.get(name), int):

@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import BaseModel
 
 from gateway.metering.caps import Caps
+from gateway.planning.kinds import kind_of, must_be_plain, serving
 from gateway.planning.options import configured_of, meant, options_of, size_option
 from gateway.planning.plan import AUTO, BY_SLUG, BY_WISH, NONE, Defaults, Plan
 from gateway.planning.prices import must_be_priced
@@ -24,6 +25,7 @@ from techniques.core.errors import Denied, RequestRejected, UnknownModel
 from techniques.core.events import Warned
 from techniques.core.json import Json
 from techniques.core.registry import Card, Cards
+from techniques.core.relayed import ALONE
 from techniques.engines.delegate import PLAIN
 
 _MOST_KNOWN: Final = 1024
@@ -66,7 +68,7 @@ class Planner:
     catalogue: Catalogue
     cards: Cards
     defaults: Defaults
-    known: dict[tuple[str, int], tuple[Caller, Plan]] = field(default_factory=dict)
+    known: dict[tuple[str, str, int], tuple[Caller, Plan]] = field(default_factory=dict)
     opened: dict[frozenset[str] | None, Mapping[str, Mapping[str, Json]]] = field(
         default_factory=dict
     )
@@ -82,7 +84,8 @@ class Planner:
         """
         if wishes is not NOTHING or arm is not None:
             return self._plan(call, caller, wishes, arm)
-        asked = (call.model, id(caller))  # a key that has changed is another caller
+        # a key that has changed is another caller
+        asked = (call.model, kind_of(call.dialect), id(caller))
         known = self.known.get(asked)
         if known is None or known[0] is not caller:
             if len(self.known) >= _MOST_KNOWN:
@@ -94,7 +97,7 @@ class Planner:
         way = self._way(call, caller, wishes, arm)
         self._look_up(wishes)
         card = self._card(way, caller, wishes)
-        model, *others = self._models(way, caller, wishes)
+        model, *others = serving(call, self._models(way, caller, wishes), wishes)
         plan = Plan(
             models=(model, *others),
             card=card,
@@ -118,6 +121,9 @@ class Planner:
     def _way(self, call: Call, caller: Caller, wishes: Wishes, arm: Arm | None) -> _Way:
         """Return which technique is asked for, and what decided."""
         slug, model = self._model(call.model)
+        if call.dialect in ALONE:
+            must_be_plain(slug, wishes)
+            return _Way(model, NONE, "default")
         asked, why = self.defaults.technique, "default"
         if wishes.technique is not None:
             asked, why = wishes.technique, BY_WISH

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway.upstream.account import Account, unlimited
+from gateway.upstream.embeddings.batches import Batch
 from gateway.upstream.http import HttpChannel
 from gateway.upstream.llama_cpp.host import Host
 from gateway.upstream.llama_cpp.kept import Session
@@ -27,7 +28,8 @@ class Model:
     ``priced`` its price, None: the same.
     ``account`` is where it is served, ``max_output`` how many tokens it writes at most,
     ``others`` the same model at further accounts. ``host`` is the server of one's own that it runs
-    on, ``stronger`` the name of a model that knows more and costs more.
+    on, ``stronger`` the name of a model that knows more and costs more, ``batch`` what it takes in
+    one call for embeddings.
     """
 
     channel: HttpChannel
@@ -42,6 +44,7 @@ class Model:
     priced: Callable[[str], Price | None] | None = None
     host: Host | None = None
     stronger: str | None = None
+    batch: Batch = field(default_factory=Batch)
 
     @property
     def target(self) -> Target:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from gateway.admission.limits import vendor_of
@@ -14,6 +15,8 @@ from techniques.core.capabilities import Capabilities
 from techniques.core.request import ThinkingWish
 
 _OFF = ThinkingWish("off")
+_EMBEDS = re.compile(r"(?:.*/)?text-embedding-")
+"""How OpenAI calls all its models that make embeddings."""
 _BILLS = "openrouter"
 """The host that tells with each answer what it charges for it."""
 
@@ -28,7 +31,7 @@ def target_of(row: ModelConfig, account: ProviderConfig, model: str) -> Target:
         name=row.name,
         provider=row.provider,
         model=model,
-        capabilities=Capabilities(**_inferred(thinks, wish) | stated),
+        capabilities=Capabilities(**_inferred(model, thinks, wish) | stated),
         stated=Capabilities(**stated),
         thinks=thinks,
         thinking=wish,
@@ -56,8 +59,8 @@ def _stated(row: ModelConfig, dialect: str) -> dict[str, Any]:
     return stated
 
 
-def _inferred(thinks: Thinks, wish: ThinkingWish | None) -> dict[str, bool]:
-    """Return what a model is likely to take that *thinks* so, and does for *wish* unasked."""
+def _inferred(model: str, thinks: Thinks, wish: ThinkingWish | None) -> dict[str, bool | None]:
+    """Return what *model* is likely to take that *thinks* so, and does for *wish* unasked."""
     on = thinks.unasked if wish is None else wish.thinks
     bars = on and thinks.sampling == "off"
     return {
@@ -65,6 +68,7 @@ def _inferred(thinks: Thinks, wish: ThinkingWish | None) -> dict[str, bool]:
         "max_completion_tokens": thinks.newer_limit,
         "logprobs": thinks.sampling != "never" and not bars,
         "thinking": bars,
+        "embeddings": True if _EMBEDS.match(model) else None,
     }
 
 

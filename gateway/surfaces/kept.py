@@ -17,6 +17,7 @@ from gateway.stores.journal.records import Sent
 from gateway.surfaces.visit import Visit
 from techniques.core.channel import EventStream
 from techniques.core.json import Json
+from techniques.core.relayed import ALONE
 
 
 def is_kept(asked: Asked, plan: Plan, headers: Mapping[str, str]) -> bool:
@@ -24,7 +25,10 @@ def is_kept(asked: Asked, plan: Plan, headers: Mapping[str, str]) -> bool:
 
     All that a technique does is; a plain call only if its client names a run or a session, or says
     that it will come back; or that it comes back, where a router may have chosen otherwise before.
+    What is relayed alone never is: it is soon done again.
     """
+    if asked.call.dialect in ALONE:
+        return False
     if plan.card is not None:
         return True
     wishes = asked.wishes

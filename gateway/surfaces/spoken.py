@@ -11,12 +11,14 @@ from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Dialect
 from gateway.wire.ollama import OllamaChat, OllamaGenerate
 from gateway.wire.openai_chat import OpenAIChat
+from gateway.wire.openai_embeddings import OpenAIEmbeddings
 from gateway.wire.openai_responses import OpenAIResponses
 from techniques.core.errors import GatewayError
 
 CHAT: Final[Dialect] = OpenAIChat()
 MESSAGES: Final[Dialect] = AnthropicMessages()
 RESPONSES: Final[Dialect] = OpenAIResponses()
+EMBEDDINGS: Final[Dialect] = OpenAIEmbeddings()
 OLLAMA: Final[Dialect] = OllamaChat()
 OLLAMA_GENERATE: Final[Dialect] = OllamaGenerate()
 DIALECTS: Final[Mapping[str, Dialect]] = {

@@ -31,11 +31,14 @@ from techniques.core.events import (
     UsageReported,
     Warned,
 )
+from techniques.core.relayed import EMBEDDING
 from techniques.core.request import Request
 
 _ERROR_BODY: Final = 64 * 1024
 _MOST_UNSAID: Final = 64 * 2**20
 """Bytes of an answer that may come without anything being said: a whole one, or an event."""
+_MOST_VECTORS: Final = 512 * 2**20
+"""The same of embeddings: 2,048 of 3,072 numbers each are 140 MB, as OpenAI writes them."""
 _LINGER_S: Final = 0.25
 _WORDS_S: Final = 5.0
 _OK: Final = 200
@@ -105,6 +108,7 @@ class _Call(Headed):
         "_finished",
         "_first",
         "_headed",
+        "_most",
         "_over",
         "_reader",
         "_request",
@@ -127,6 +131,7 @@ class _Call(Headed):
         self._deadline = 0.0
         self._spoken = True
         self._unsaid = 0
+        self._most = _MOST_VECTORS if request.role == EMBEDDING else _MOST_UNSAID
         self._finished: Finished | None = None
         self._over = False
         self._failure: UpstreamFailed | None = None
@@ -251,7 +256,7 @@ class _Call(Headed):
 
     def _read(self, chunk: bytes) -> Iterator[Event]:
         if chunk:
-            if self._unsaid > _MOST_UNSAID:
+            if self._unsaid > self._most:
                 raise endless()
             self._unsaid += len(chunk)
             return self._reader.feed(chunk)

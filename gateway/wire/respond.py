@@ -158,12 +158,10 @@ class Exchange:
                     self._note(event)
                     told.append(event)
         self.begun_at = self.begun_at or perf_counter()
-        if relayed:
-            body = b"".join(relayed)
-        else:
+        if not relayed:
             summary = replace(self.summary(), trace=tuple(traced))
-            body = self.dialect.whole(self.call, _folded(told), summary)
-        await self._send_whole(200, body, [_JSON, *self.head()])
+            relayed.append(self.dialect.whole(self.call, _folded(told), summary))
+        await self._send_whole(200, relayed, [_JSON, *self.head()])
 
     async def _stream(self, answer: Answer, encoder: Encoder) -> None:
         held = b""  # a status that was not sent can still be another
@@ -202,12 +200,16 @@ class Exchange:
         elif self.begun_at is None and not isinstance(event, _SILENT):
             self.begun_at = perf_counter()
 
-    async def _send_whole(self, status: int, body: bytes, headers: Headers) -> None:
+    async def _send_whole(self, status: int, pieces: list[bytes], headers: Headers) -> None:
+        """Send a body of *pieces*: of a large one no copy is made, and no more than is taken."""
         self.status = status
-        headers.append((b"content-length", str(len(body)).encode()))
+        headers.append((b"content-length", b"%d" % sum(map(len, pieces))))
         await self._put({"type": "http.response.start", "status": status, "headers": headers})
+        *others, last = pieces
+        for piece in others:
+            await self._put({"type": "http.response.body", "body": piece, "more_body": True})
         self.ended = True
-        await self._put({"type": "http.response.body", "body": body, "more_body": False})
+        await self._put({"type": "http.response.body", "body": last, "more_body": False})
 
     async def _write(self, data: bytes) -> None:
         self._last_write = perf_counter()

@@ -29,6 +29,8 @@ class Capabilities:
         thinking: It reasons where a request does not say, and takes no temperature meanwhile.
         prefill: How it takes the beginning of its own answer, to go on with it.
         context: Tokens of input and output together, None if not known.
+        embeddings: It makes embeddings, and nothing else; False: it makes none. None: not known.
+        base64: It writes embeddings as base64 too.
     """
 
     tools: bool = True
@@ -45,3 +47,5 @@ class Capabilities:
     thinking: bool = False
     prefill: Prefill = "none"
     context: int | None = None
+    embeddings: bool | None = None
+    base64: bool = True

@@ -21,6 +21,23 @@ CHANGES: dict[str, Json] = {
     "models": [
         {"name": "sim-small", "provider": "sim", "price": {"input": 0.1, "output": 0.4}},
         {"name": "sim-large", "provider": "sim", "price": {"input": 1, "output": 4}},
+        {
+            "name": "sim-embed",
+            "provider": "sim",
+            "price": {"input": 0.02, "output": 0},
+            "capabilities": {"embeddings": True},
+        },
+        *(
+            {
+                "name": f"oa-{name}",
+                "provider": "oa",
+                "model": f"real-{name}",
+                "price": {"input": 0.02, "output": 0},
+                "capabilities": {"embeddings": name != "chat"},
+                "batch": {"inputs": 10},
+            }
+            for name in ("embed", "tight", "chat")
+        ),
         {"name": "oa-hybrid", "provider": "oa", "model": "Qwen/Qwen3-8B"},
         {"name": "an-adapts", "provider": "an", "model": "claude-opus-4-8"},
         {"name": "oa-steered", "provider": "oa", "model": "gpt-5.2", "thinking": "low"},

@@ -41,7 +41,7 @@ class Legacy:
         total = upper or ceil(estimate + self.k * estimator.sigma(estimate))
         output = max(total - entry, 0)
         stated = call.traits.stated
-        most = stated or call.most_output or output
+        most = (call.most_output or output) if stated is None else stated
         return Need(
             entry, min(output, most), min(max(estimate - entry, 0), most), most, learned=output
         )

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from gateway.admission.need.weight import weigh, weigh_body, weigh_request
 from techniques.core.json import Json
+from techniques.core.relayed import COMPLETIONS, EMBEDDINGS
 from techniques.core.request import Message, Relay, Request
 
 _MOST_TOKENS: Final = 2**40
@@ -61,8 +62,8 @@ def _relayed(relay: Relay) -> Traits:
         tools=bool(body.get("tools")),
         schema=_shaped(body),
         thinking=_thinks(body),
-        max_tokens=next(filter(None, (_limit(body.get(name)) for name in _LIMITS)), None),
-        choices=_choices(body.get("n")),
+        max_tokens=_allowed(relay),
+        choices=_all_choices(relay),
         text_bytes=weight.text,
         images=weight.images,
         sounds=weight.sounds,
@@ -85,6 +86,26 @@ def _spelled(request: Request) -> Traits:
         sounds=weight.sounds,
         prefix=_first_words(request.messages),
     )
+
+
+def _allowed(relay: Relay) -> int | None:
+    """Return the most output tokens of one answer; embeddings have none."""
+    if relay.dialect == EMBEDDINGS:
+        return 0
+    body = relay.body
+    return next(filter(None, (_limit(body.get(name)) for name in _LIMITS)), None)
+
+
+def _all_choices(relay: Relay) -> int:
+    """Return how many answers are written; a legacy completion has some for each of its prompts."""
+    body = relay.body
+    if relay.dialect != COMPLETIONS:
+        return _choices(body.get("n"))
+    prompt = body.get("prompt")
+    each = max(_choices(body.get("n")), _choices(body.get("best_of")))
+    if not isinstance(prompt, list) or not prompt or isinstance(prompt[0], int):
+        return each
+    return each * len(prompt)
 
 
 def _prefix(raw: bytes | None) -> int | None:

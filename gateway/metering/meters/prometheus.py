@@ -24,6 +24,7 @@ from gateway.metering.ledger import (
 )
 from gateway.metering.meters.batch import Batch, BatchHistogram, children
 from techniques.core.events import Warned
+from techniques.core.relayed import COMPLETIONS, EMBEDDINGS
 
 disable_created_metrics()  # they double the series, and nobody asks when one began
 
@@ -58,7 +59,7 @@ class PrometheusMeter:
 
     def expect(self, models: Iterable[str]) -> None:
         """Show *models* before they are asked for: a rate needs the zero before the first."""
-        for dialect in ("openai_chat", "anthropic", "openai_responses"):
+        for dialect in ("openai_chat", "anthropic", "openai_responses", EMBEDDINGS, COMPLETIONS):
             for of_all in (self._in_flight, self._truncated, self._disconnects):
                 of_all.labels(dialect)
             for model in models:

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from gateway.upstream.provider import HttpCall
 from gateway.upstream.simulated import wording
 from gateway.upstream.simulated.asked import Refused
-from gateway.upstream.simulated.settings import Simulation
+from gateway.upstream.simulated.settings import EMBEDDERS, Simulation
 from gateway.upstream.simulated.transport import SimulatedResponse, SimulatedTransport
 
 _JSON: Final = "application/json"
@@ -60,7 +60,7 @@ class SimulatedServer:
         del request
         rows = [
             {"id": name, "object": "model", "created": 0, "owned_by": "lockgate-simulation"}
-            for name in self.simulation.models
+            for name in (*self.simulation.models, *EMBEDDERS)
         ]
         return Response(orjson.dumps({"object": "list", "data": rows}), media_type=_JSON)
 

@@ -21,9 +21,9 @@ The models `sim-small` and `sim-large` are a simulation. No language model runs 
 the process: a small solver works out the right answer to arithmetic, multiple-choice and short
 factual questions, or writes a small well-known function, and seeded noise then makes it wrong as
 often as the model's stated error rate says. Everything else gets a stock answer that says it is
-simulated. The simulation shows how the gateway and its techniques behave when a model errs; it says
-nothing about any real model. Each of its answers carries `"system_fingerprint":
-"lockgate-simulation"`.
+simulated. `sim-embed` makes embeddings: texts that share words are near each other. The simulation
+shows how the gateway and its techniques behave when a model errs; it says nothing about any real
+model. Each of its answers carries `"system_fingerprint": "lockgate-simulation"`.
 """
 """What the README says of it."""
 
@@ -72,6 +72,9 @@ MODELS: Final[Mapping[str, SimulatedModel]] = MappingProxyType(
         ),
     }
 )
+
+EMBEDDERS: Final[Mapping[str, int]] = MappingProxyType({"sim-embed": 256})
+"""Models that make embeddings, and how many numbers each has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import anyio.lowlevel
 
 from gateway.upstream.provider import HttpCall
 from gateway.upstream.redact import Mask
-from gateway.upstream.simulated import wording
+from gateway.upstream.simulated import embedding, wording
 from gateway.upstream.simulated.answering import draft
 from gateway.upstream.simulated.asked import Asked, Refused, read
 from gateway.upstream.simulated.dice import Dice
@@ -19,6 +19,7 @@ from gateway.upstream.simulated.pieces import ended
 from gateway.upstream.simulated.settings import SimulatedModel, Simulation
 
 _PATH = "/chat/completions"
+_EMBEDDINGS = "/embeddings"
 _JSON = "application/json"
 _EVENTS = "text/event-stream; charset=utf-8"
 
@@ -90,6 +91,9 @@ class SimulatedTransport:
         await anyio.lowlevel.checkpoint()
         self._calls += 1
         try:
+            self._may_fail()
+            if call.path == _EMBEDDINGS:
+                return self._embedded(call)
             asked, model = self._accepted(call)
             answer = self._answer(asked, model)
             now = anyio.current_time()
@@ -106,11 +110,19 @@ class SimulatedTransport:
         await _sleep(pause * answer.tokens / asked.n)
         return self._response(200, headers, wording.whole(answer))
 
-    def _accepted(self, call: HttpCall) -> tuple[Asked, SimulatedModel]:
+    def _may_fail(self) -> None:
         every = self._simulation.fail_every
         if every and self._calls % every == 0:
             message = "The simulated server had an error while processing your request."
             raise Refused(500, message, kind="server_error")
+
+    def _embedded(self, call: HttpCall) -> SimulatedResponse:
+        wanted = embedding.read(call.body)
+        now = anyio.current_time()
+        self._limits.take(wanted.tokens, now)
+        return self._response(200, self._limits.headers(now), embedding.written(wanted))
+
+    def _accepted(self, call: HttpCall) -> tuple[Asked, SimulatedModel]:
         if call.path != _PATH:
             raise Refused(404, f"Invalid URL (POST {call.path}).")
         asked = read(call.body)

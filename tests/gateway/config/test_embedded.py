@@ -52,4 +52,4 @@ def test_a_host_of_ones_own_serves_whatever_model_is_named(
 def test_the_embedded_defaults_need_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     config = embedded(monkeypatch)
     assert faults(config, NO_SECRETS) == []
-    assert served(config, "simulated") == {"sim-small", "sim-large"}
+    assert served(config, "simulated") == {"sim-small", "sim-large", "sim-embed"}

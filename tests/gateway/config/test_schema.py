@@ -181,7 +181,7 @@ def test_without_keys_in_the_environment_there_is_the_simulation() -> None:
     made = embedded_config({})
 
     assert set(made.providers) == {"simulated"}
-    assert [row.name for row in made.models] == ["sim-small", "sim-large"]
+    assert [row.name for row in made.models] == ["sim-small", "sim-large", "sim-embed"]
     assert all(row.price for row in made.models)
     assert made.reliability.judge == "sim-large"
     assert made.reliability.default == "none"
@@ -200,6 +200,7 @@ def test_an_openai_key_adds_openais_models() -> None:
         "o1*",
         "o3*",
         "o4*",
+        "text-embedding-*",
     ]
 
 

@@ -85,7 +85,7 @@ def test_it_says_which_models_there_are_and_that_it_lives(simulator: Simulator) 
     models = Exchange(simulator.port, request("/v1/models", None, {}, "GET")).whole()
     alive = Exchange(simulator.port, request("/healthz", None, {}, "GET")).whole()
 
-    assert [row["id"] for row in models.json["data"]] == ["sim-small", "sim-large"]
+    assert [row["id"] for row in models.json["data"]] == ["sim-small", "sim-large", "sim-embed"]
     assert (alive.status, alive.json) == (200, {"status": "ok"})
 
 

@@ -1,0 +1,1 @@
+"""Embeddings, as OpenAI and most other hosts serve them."""

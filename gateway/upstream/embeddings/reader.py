@@ -1,0 +1,71 @@
+"""Reads an answer with embeddings: passed on as it came, unless it is in the other form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateway.upstream.embeddings.batches import count_of
+from gateway.upstream.embeddings.call import form_of
+from gateway.upstream.embeddings.sheet import Scanner, Sheet
+from gateway.upstream.embeddings.vectors import change_to
+from gateway.upstream.openai.failure import is_error, reported, unreadable
+from gateway.upstream.openai.payload import as_list, as_object, as_text
+from gateway.upstream.providers.openai_chat.payload import usage_of
+from pricing.usage import Usage
+from techniques.core.events import Event, Finished, Relayed, Started, UsageReported
+from techniques.core.json import JsonObject
+from techniques.core.request import Relay
+
+
+class EmbeddingsReader:
+    """Collects one answer to what *relay* asks for."""
+
+    def __init__(self, relay: Relay) -> None:
+        self._scanner = Scanner(change_to(form_of(relay)))
+        self._wanted = count_of(relay.body.get("input"))
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """Collect *chunk*; what there is to write otherwise in it is written now."""
+        self._scanner.feed(chunk)
+        return iter(())
+
+    def end(self) -> Iterator[Event]:
+        """Yield the whole answer.
+
+        Raises:
+            UpstreamFailed: It is none, it reports a failure, or it has not a vector for each input.
+        """
+        sheet = self._scanner.sheet()
+        answer = self._checked(sheet)
+        yield Started(model=as_text(answer.get("model")))
+        for piece in sheet.pieces():
+            yield Relayed(piece)
+        usage = used(answer)
+        if usage is not None:
+            yield UsageReported(usage)
+        yield Finished()
+
+    def _checked(self, sheet: Sheet) -> JsonObject:
+        try:
+            answer = sheet.value()
+        except ValueError:
+            raise unreadable("is not JSON") from None
+        if not isinstance(answer, dict):
+            raise unreadable("is not a JSON object")
+        usage = used(answer)
+        if is_error(answer):
+            raise reported(answer, usage)
+        rows = [row for row in as_list(answer.get("data")) if "embedding" in as_object(row)]
+        if len(rows) != self._wanted:
+            raise unreadable(f"has {len(rows)} embeddings for {self._wanted} inputs", usage)
+        if not sheet.finite:
+            raise unreadable("has an embedding that is not all numbers", usage)
+        return answer
+
+
+def used(answer: JsonObject) -> Usage | None:
+    """Return the tokens that *answer* counts; some hosts tell only the total."""
+    told = as_object(answer.get("usage"))
+    if "prompt_tokens" not in told and "total_tokens" in told:
+        told = {**told, "prompt_tokens": told["total_tokens"]}
+    return usage_of(told)

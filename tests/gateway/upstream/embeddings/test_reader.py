@@ -1,0 +1,123 @@
+"""An answer with embeddings is passed on as it came; what is none is a failure."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from gateway.upstream.embeddings.call import encode
+from gateway.upstream.embeddings.reader import EmbeddingsReader
+from gateway.upstream.provider import Target
+from pricing.usage import Usage
+from techniques.core.capabilities import Capabilities
+from techniques.core.errors import UpstreamFailed
+from techniques.core.events import Event, Finished, Relayed, Started, UsageReported
+from techniques.core.json import Json
+from techniques.core.relayed import EMBEDDINGS
+from techniques.core.request import Relay, Request
+from tests.fakes.embeddings import answer_to
+
+TARGET = Target("e", "p", "real-e")
+
+
+def relay(**fields: Json) -> Relay:
+    body = {"model": "e", "input": ["a", "b c"], **fields}
+    return Relay(EMBEDDINGS, orjson.dumps(body), body, lambda: Request("e"))
+
+
+def read(body: bytes, asked: Relay | None = None) -> list[Event]:
+    reader = EmbeddingsReader(asked or relay())
+    events = [event for at in range(len(body)) for event in reader.feed(body[at : at + 1])]
+    return [*events, *reader.end()]
+
+
+def failure(body: bytes) -> UpstreamFailed:
+    with pytest.raises(UpstreamFailed) as raised:
+        read(body)
+    return raised.value
+
+
+def test_bytes_are_passed_on_and_usage_is_read() -> None:
+    body = orjson.dumps(answer_to({"model": "real-e", "input": ["a", "b c"]}))
+
+    assert read(body) == [
+        Started(model="real-e"),
+        Relayed(body),
+        UsageReported(Usage(input_tokens=3)),
+        Finished(),
+    ]
+
+
+@pytest.mark.parametrize(("asked", "given"), [("base64", "float"), (None, "base64")])
+def test_the_other_form_is_written_as_it_was_asked_for(asked: str | None, given: str) -> None:
+    body = orjson.dumps(answer_to({"model": "e", "input": ["a", "b c"]}, form=given))
+    wanted = answer_to({"model": "e", "input": ["a", "b c"]}, form=asked or "float")
+
+    (told,) = [e for e in read(body, relay(encoding_format=asked)) if isinstance(e, Relayed)]
+
+    assert orjson.loads(told.raw) == wanted
+
+
+def test_hosts_that_tell_only_the_total_are_counted() -> None:
+    answer = answer_to({"model": "e", "input": ["a", "b c"]}) | {"usage": {"total_tokens": 9}}
+
+    assert UsageReported(Usage(input_tokens=9)) in read(orjson.dumps(answer))
+
+
+def test_an_answer_without_usage_reports_none() -> None:
+    answer = answer_to({"model": "e", "input": ["a", "b c"]})
+    del answer["usage"]
+
+    assert not [e for e in read(orjson.dumps(answer)) if isinstance(e, UsageReported)]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "is not JSON"),
+        (b"<html>", "is not JSON"),
+        (b"[1]", "is not a JSON object"),
+        (b'{"data": []}', "has 0 embeddings for 2 inputs"),
+        (b'{"data": [{"embedding": [1]}, {"embedding": [NaN]}]}', "is not all numbers"),
+        (b'{"data": [{"embedding": [1]}, {"embedding": [null]}]}', "is not all numbers"),
+    ],
+)
+def test_what_is_no_answer_may_be_asked_for_again(body: bytes, message: str) -> None:
+    failed = failure(body)
+
+    assert message in failed.message
+    assert (failed.kind, failed.retryable) == ("invalid_answer", True)
+
+
+def test_a_failure_inside_an_answer_is_told_with_what_it_used() -> None:
+    error = {"message": "Slow down", "type": "rate_limit_error"}
+    failed = failure(orjson.dumps({"error": error, "usage": {"prompt_tokens": 3}}))
+
+    assert (failed.kind, failed.said.usage) == ("rate_limited", Usage(input_tokens=3))
+
+
+def test_only_the_name_of_the_model_is_changed() -> None:
+    call = encode(relay(dimensions=4, encoding_format="base64", user="u"), TARGET)
+
+    assert call.path == "/embeddings"
+    assert orjson.loads(call.body) == {
+        "model": "real-e",
+        "input": ["a", "b c"],
+        "dimensions": 4,
+        "encoding_format": "base64",
+        "user": "u",
+    }
+
+
+def test_a_body_that_needs_no_change_goes_as_it_came() -> None:
+    asked = relay(model="real-e")
+
+    assert encode(asked, TARGET).body is asked.raw
+
+
+def test_a_host_that_writes_no_base64_is_not_asked_for_it() -> None:
+    target = Target("e", "p", "e", Capabilities(base64=False))
+
+    call = encode(relay(encoding_format="base64"), target)
+
+    assert orjson.loads(call.body) == {"model": "e", "input": ["a", "b c"]}
