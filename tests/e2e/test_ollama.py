@@ -32,7 +32,8 @@ TOOL: Json = {
         "parameters": {"type": "object", "properties": {"x": {"type": "integer"}}},
     },
 }
-BOTH = pytest.mark.parametrize("model", MODELS)
+ITEMS = ("function_call", "function_call_output")
+EVERY = pytest.mark.parametrize("model", MODELS)
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def ask(client: httpx2.Client, model: str, **fields: Json) -> httpx2.Response:
     return client.post("/api/chat", json={"model": model, "messages": HI, **fields})
 
 
-@BOTH
+@EVERY
 def test_an_answer_comes_in_lines(scene: Scene, client: httpx2.Client, model: str) -> None:
     scene.upstream.plays(streamed(model, GREETING))
 
@@ -72,7 +73,7 @@ def test_an_answer_comes_in_lines(scene: Scene, client: httpx2.Client, model: st
     assert (said[-1]["prompt_eval_count"], said[-1]["eval_count"]) == (12, 4)
 
 
-@BOTH
+@EVERY
 def test_an_answer_comes_in_one_object(scene: Scene, client: httpx2.Client, model: str) -> None:
     scene.upstream.plays(whole(model, GREETING))
 
@@ -83,7 +84,7 @@ def test_an_answer_comes_in_one_object(scene: Scene, client: httpx2.Client, mode
     assert (answer["done"], answer["prompt_eval_count"], answer["eval_count"]) == (True, 12, 4)
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("stream", [True, False])
 def test_tools_are_called_and_answered_by_clients_that_lose_ids(
     scene: Scene, client: httpx2.Client, model: str, *, stream: bool
@@ -104,14 +105,16 @@ def test_tools_are_called_and_answered_by_clients_that_lose_ids(
 
     assert [(c["name"], c["arguments"]) for c in calls] == [("add", {"x": 1}), ("add", {"x": 2})]
     assert said[-1]["done_reason"] == "stop"
-    assert answered(scene.upstream.asked[1].body["messages"]) == [
-        ({"x": 1}, "one"),
-        ({"x": 2}, "two"),
-    ]
+    assert answered(scene.upstream.asked[1].body) == [({"x": 1}, "one"), ({"x": 2}, "two")]
 
 
-def answered(turns: list[Json]) -> list[tuple[Json, str]]:
+def answered(body: Json) -> list[tuple[Json, str]]:
     """Return the arguments of each call that a provider was sent, and the result it was told."""
+    if "input" in body:
+        items = {kind: [i for i in body["input"] if i.get("type") == kind] for kind in ITEMS}
+        sent = {i["call_id"]: json.loads(i["arguments"]) for i in items["function_call"]}
+        return [(sent[i["call_id"]], _text(i["output"])) for i in items["function_call_output"]]
+    turns: list[Json] = body["messages"]
     if any("tool_calls" in turn for turn in turns):
         calls = [call for turn in turns for call in turn.get("tool_calls", ())]
         given = {c["id"]: json.loads(c["function"]["arguments"]) for c in calls}
@@ -183,7 +186,7 @@ def test_a_provider_of_anthropics_kind_is_asked_in_its_words(
     assert answer.json()["thinking"] == GREETING.thought
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("end", ["fin", "reset"])
 @pytest.mark.parametrize("cut", [2, -3])
 def test_a_stream_that_is_cut_ends_in_an_error(
@@ -222,7 +225,7 @@ def test_a_wrong_key_and_none_are_refused(client: httpx2.Client) -> None:
         assert (answer.status_code, list(answer.json())) == (401, ["error"])
 
 
-@BOTH
+@EVERY
 def test_a_cut_answer_says_so(scene: Scene, client: httpx2.Client, model: str) -> None:
     scene.upstream.plays(whole(model, replace(GREETING, cut=True)))
 

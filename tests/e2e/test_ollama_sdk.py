@@ -16,7 +16,7 @@ from tests.fakes import script
 from tests.fakes.gateway import KEYS
 
 ollama = pytest.importorskip("ollama")
-BOTH = pytest.mark.parametrize("model", MODELS)
+EVERY = pytest.mark.parametrize("model", MODELS)
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def client(scene: Scene) -> Iterator[Any]:
         yield client
 
 
-@BOTH
+@EVERY
 def test_it_reads_an_answer(scene: Scene, client: Any, model: str) -> None:
     scene.upstream.plays(whole(model, GREETING), streamed(model, GREETING))
 
@@ -41,7 +41,7 @@ def test_it_reads_an_answer(scene: Scene, client: Any, model: str) -> None:
         assert last.total_duration >= last.eval_duration >= 0
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("stream", [True, False])
 def test_it_runs_a_loop_of_tools(scene: Scene, client: Any, model: str, *, stream: bool) -> None:
     play = streamed if stream else whole
@@ -57,11 +57,11 @@ def test_it_runs_a_loop_of_tools(scene: Scene, client: Any, model: str, *, strea
         ]
     list(client.chat(model, talk, tools=[TOOL], stream=stream))
 
-    sent = answered(scene.upstream.asked[1].body["messages"])
+    sent = answered(scene.upstream.asked[1].body)
     assert sent == [({"x": 1}, "1"), ({"x": 2}, "2")]
 
 
-@BOTH
+@EVERY
 def test_it_generates(scene: Scene, client: Any, model: str) -> None:
     scene.upstream.plays(whole(model, GREETING), streamed(model, GREETING))
     image = base64.b64decode(PIXEL)
