@@ -60,6 +60,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "synthesis_doubtful": "The answer, written from several draws, broke this rule after some "
         "of it was sent: `form`, `key` (what most conclude), `novelty` (numbers, links, "
         "sources, names) or `length`.",
+        "system_moved": "Instructions that stood later in the conversation were sent at its start, "
+        "where alone the provider takes them.",
         "system_sent_as_user": "There was only a system message, and it was sent as the user's.",
         "technique_failed": "The technique failed with this code; a plain call gave the answer.",
         "technique_masked": "The request has something that the technique cannot keep (`n` > 1, "

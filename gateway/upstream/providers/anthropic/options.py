@@ -23,9 +23,13 @@ def encode_sampling(sampling: Sampling, target: Target, body: JsonObject, losses
         refuse("logprobs", "this provider reports none")
     limit = sampling.max_output_tokens
     body["max_tokens"] = DEFAULT_MAX_TOKENS if limit is None else limit
-    for name in ("seed", "presence_penalty", "frequency_penalty"):
-        if getattr(sampling, name):
-            losses.note("field_dropped", name)
+    lost = {
+        "seed": sampling.seed is not None,
+        "presence_penalty": sampling.presence_penalty,  # 0 says nothing
+        "frequency_penalty": sampling.frequency_penalty,
+    }
+    for name in filter(lost.get, lost):
+        losses.note("field_dropped", name)
     _write_draw(sampling, target, body, losses)
     _write_stop(sampling, body, losses)
 
@@ -102,10 +106,18 @@ def encode_format(
         if not target.capabilities.json_schema:
             refuse("response_format", f"{target.name} takes no JSON schema")
         config = body.setdefault("output_config", {})
-        config["format"] = {"type": "json_schema", "schema": form.schema or {"type": "object"}}
+        config["format"] = {"type": "json_schema", "schema": _described(form)}
         return
     losses.note("json_object_by_instruction", "response_format")
     body.setdefault("system", []).append({"type": "text", "text": _JSON_ONLY})
+
+
+def _described(form: ResponseFormat) -> Json:
+    """Return the schema of *form*, with what is said of the whole, which has no other place."""
+    schema = form.schema or {"type": "object"}
+    if form.description is None or not isinstance(schema, dict):
+        return schema
+    return {"description": form.description, **schema}
 
 
 def encode_extra(extra: Mapping[str, Json], body: JsonObject, losses: Losses) -> None:

@@ -92,7 +92,7 @@ def _clear(body: JsonObject, losses: Losses) -> None:
         allowed = name == "top_p" and value is not None and 0.95 <= value <= 1
         if value is not None and not allowed:
             del body[name]
-            if value != 1:
+            if value != 1 or name == "top_k":  # of the others 1 says nothing
                 losses.note("field_dropped", name)
     choice = body.get("tool_choice")
     if choice is not None and choice["type"] in {"any", "tool"}:

@@ -26,6 +26,8 @@ def encode_turns(
             losses.note("field_dropped", "messages.name")
         extra = losses.extra(message.extra, "messages")
         if message.role in {"system", "developer"}:
+            if turns and blocks:
+                losses.note("system_moved", "messages")
             system.extend(blocks)
         elif blocks:
             _append("assistant" if message.role == "assistant" else "user", blocks, turns)

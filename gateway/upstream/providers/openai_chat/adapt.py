@@ -24,7 +24,7 @@ def adapt(body: Body, can: Capabilities, losses: Losses) -> Body:
     _refuse(body, can)
     body = _limited(body, can)
     body = _tuned(body, can, losses)
-    return _ordered(body, can)
+    return _ordered(body, can, losses)
 
 
 def _refuse(body: Body, can: Capabilities) -> None:
@@ -82,7 +82,7 @@ def without(body: Body, names: Sequence[str], losses: Losses) -> Body:
     return {name: value for name, value in body.items() if name not in gone} if gone else body
 
 
-def _ordered(body: Body, can: Capabilities) -> Body:
+def _ordered(body: Body, can: Capabilities, losses: Losses) -> Body:
     """Bring the instructions into the roles and the place that the target knows."""
     if can.developer_role and can.many_systems:
         return body
@@ -95,6 +95,8 @@ def _ordered(body: Body, can: Capabilities) -> Body:
     places = [place for place, turn in enumerate(turns) if _instructs(turn)]
     if can.many_systems or places in ([], [0]):
         return body
+    if places != list(range(len(places))):
+        losses.drop("system_moved", "messages")
     texts = [_said(turns[place]) for place in places]
     first = {"role": _role(turns[places[0]]), "content": "\n\n".join(filter(None, texts))}
     return {**body, "messages": [first, *(turn for turn in turns if not _instructs(turn))]}

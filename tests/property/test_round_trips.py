@@ -1,0 +1,158 @@
+"""From dialect to dialect nothing is lost in silence, whichever there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+import orjson
+import pytest
+from hypothesis import assume, given, settings
+
+from gateway.surfaces.spoken import DIALECTS
+from gateway.upstream import provider, providers
+from gateway.upstream.provider import HttpCall, Provider, Target
+from gateway.wire.dialect import Call, Summary
+from pricing.usage import Usage
+from techniques.core.errors import RequestRejected
+from techniques.core.json import NOTHING
+from techniques.core.reply import Fold, Reply, unfold
+from techniques.core.request import Relay, Request
+from tests.property.conversations import aspects, conversations, replies, told, unexplained
+
+PROVIDERS: Final[Mapping[str, Provider]] = provider.load(providers)
+BOTH_SIDES: Final = sorted(DIALECTS.keys() & PROVIDERS.keys())
+"""Dialects that clients speak and providers, too: what is written on one side the other reads."""
+TARGET: Final = Target("m", "p", "m")
+SUMMARY: Final = Summary(Usage(), 1, None, "unknown")
+MANY: Final = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+def sent(dialect: str, request: Request) -> HttpCall | None:
+    """Return the call of *request* in *dialect*, None if it cannot be said there."""
+    try:
+        return PROVIDERS[dialect].encode(request, TARGET)
+    except RequestRejected:
+        return None
+
+
+def read(dialect: str, call: HttpCall) -> Request:
+    """Return what a client of *dialect* is understood to ask whose body is that of *call*."""
+    return DIALECTS[dialect].decode(orjson.loads(call.body), call.body).relay.decode()
+
+
+def asked(dialect: str, request: Request) -> Request | None:
+    """Return *request* as a client of *dialect* might make it, None if it cannot."""
+    call = sent(dialect, replace(request, dialect=dialect))
+    return None if call is None else read(dialect, call)
+
+
+@pytest.mark.parametrize("dialect", BOTH_SIDES)
+def test_what_a_client_says_its_own_dialect_says_again(dialect: str) -> None:
+    @MANY
+    @given(conversations())
+    def holds(made: Request) -> None:
+        request = asked(dialect, made)
+        assume(request is not None)
+        assert request is not None
+        call = sent(dialect, request)
+
+        assert call is not None
+        assert call.warnings == ()
+        assert aspects(read(dialect, call)) == aspects(request)
+
+    holds()
+
+
+@pytest.mark.parametrize("client", BOTH_SIDES)
+@pytest.mark.parametrize("upstream", BOTH_SIDES)
+def test_between_dialects_nothing_is_lost_without_a_name(client: str, upstream: str) -> None:
+    @MANY
+    @given(conversations())
+    def holds(made: Request) -> None:
+        request = asked(client, made)
+        call = None if request is None else sent(upstream, request)
+        assume(call is not None)
+        assert request is not None
+        assert call is not None
+
+        after = read(upstream, call)
+
+        assert unexplained(request, after, call.warnings) == {}
+
+    holds()
+
+
+@pytest.mark.parametrize("client", BOTH_SIDES)
+@pytest.mark.parametrize("upstream", BOTH_SIDES)
+def test_a_strict_client_is_refused_what_would_be_lost(client: str, upstream: str) -> None:
+    @MANY
+    @given(conversations())
+    def holds(made: Request) -> None:
+        request = asked(client, made)
+        call = None if request is None else sent(upstream, request)
+        assume(call is not None)
+        assert request is not None
+        assert call is not None
+
+        strict = sent(upstream, replace(request, strict=True))
+
+        if call.warnings:
+            assert strict is None
+        else:
+            assert strict is not None
+            assert strict.body == call.body
+
+    holds()
+
+
+@pytest.mark.parametrize("client", BOTH_SIDES)
+@pytest.mark.parametrize("upstream", BOTH_SIDES)
+def test_what_has_crossed_once_crosses_back(client: str, upstream: str) -> None:
+    @MANY
+    @given(conversations())
+    def holds(made: Request) -> None:
+        request = asked(client, made)
+        call = None if request is None else sent(upstream, request)
+        assume(call is not None)
+        assert call is not None
+        there = read(upstream, call)
+        back = sent(client, there)
+
+        assert back is not None
+        assert unexplained(there, read(client, back), back.warnings) == {}
+
+    holds()
+
+
+def heard(dialect: str, reply: Reply, *, streamed: bool) -> Reply:
+    """Return what a client of *dialect* hears of *reply*."""
+    relay = Relay(dialect, None, NOTHING, lambda: Request("m"))
+    call = Call(dialect, "m", streamed, relay, include_usage=True)
+    if streamed:
+        encoder = DIALECTS[dialect].encoder(call, "req_1", "m")
+        raw = b"".join(map(encoder.feed, unfold(reply))) + encoder.end(SUMMARY)
+    else:
+        raw = DIALECTS[dialect].whole(call, reply, SUMMARY)
+    reader = PROVIDERS[dialect].reader(Request("m", stream=streamed), TARGET, streamed=streamed)
+    fold = Fold()
+    for event in (*reader.feed(raw), *reader.end()):
+        fold.feed(event)
+    return fold.reply()
+
+
+@pytest.mark.parametrize("client", BOTH_SIDES)
+@pytest.mark.parametrize("upstream", BOTH_SIDES)
+def test_an_answer_says_the_same_whole_and_streamed(client: str, upstream: str) -> None:
+    @MANY
+    @given(replies())
+    def holds(made: Reply) -> None:
+        for reply in (heard(upstream, made, streamed=how) for how in (True, False)):
+            streamed = heard(client, reply, streamed=True)
+            whole = heard(client, reply, streamed=False)
+
+            assert told(reply) == told(made)
+            assert told(streamed) == told(whole) == told(made)
+
+    holds()
