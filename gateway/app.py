@@ -128,6 +128,7 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
     forecast = ForecastEndpoint(parts.forecaster, parts.front)
     windows = WindowsEndpoint(parts.catalogue, parts.front, parts.admin_token)
     count = CountTokensEndpoint(parts.front, MESSAGES)
+    inputs = CountTokensEndpoint(parts.front, RESPONSES)
     metrics = operations.MetricsEndpoint(parts.spool, parts.collect, parts.metrics_token)
     books = Books(parts.spool, parts.rows, parts.durable)
     ledger, bill = LedgerEndpoint(books), BillEndpoint(books)
@@ -145,6 +146,7 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
     return Starlette(
         routes=[
             Route("/v1/messages/count_tokens", count.serve, methods=["POST"]),
+            Route("/v1/responses/input_tokens", inputs.serve, methods=["POST"]),
             Route("/v1/forecast", forecast.serve, methods=["POST"]),
             Route("/v1/windows", windows.serve),
             Route("/v1/models", models.all),

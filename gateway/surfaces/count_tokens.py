@@ -1,9 +1,11 @@
-"""``POST /v1/messages/count_tokens``: the provider's own count where it has one, else a guess."""
+"""Counts of input tokens: the provider's own where it has one, else a guess.
+
+``POST /v1/messages/count_tokens`` and ``POST /v1/responses/input_tokens``.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import monotonic, perf_counter
@@ -15,19 +17,19 @@ from gateway.metering.ledger import CallFinished, Ledger, RequestBegun, RequestF
 from gateway.policy.keys import Caller
 from gateway.policy.models import Model
 from gateway.surfaces.completion import Front, forwarded
+from gateway.surfaces.counters import SPOKEN, Counter, counter_of
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.outcome import code_of, outcome_of
 from gateway.surfaces.spoken import failed
-from gateway.upstream.providers.anthropic.count_tokens import count_tokens_call, read_count
-from gateway.wire.anthropic import count_tokens as counting
+from gateway.upstream.provider import HttpCall
+from gateway.wire.anthropic.count_tokens import estimate
 from gateway.wire.body import parse
-from gateway.wire.dialect import Call, Dialect
+from gateway.wire.dialect import Dialect
 from gateway.wire.respond import Gone
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError, Unavailable, UpstreamFailed
 
-_ANTHROPIC = "anthropic"
 _MOST_BYTES = 64 * 1024
 _WAIT_S = 30.0
 
@@ -37,6 +39,7 @@ class _Visit:
     """One request for a count, as far as it has come."""
 
     ledger: Ledger
+    dialect: str
     name: str = field(default_factory=new_name)
     came: float = field(default_factory=perf_counter)
     caller: Caller | None = None
@@ -47,19 +50,20 @@ class _Visit:
 
 
 class CountTokensEndpoint:
-    """Counts the input tokens of a Messages request."""
+    """Counts the input tokens of a request in one dialect."""
 
     def __init__(self, front: Front, dialect: Dialect) -> None:
         self._front = front
         self._dialect = dialect
+        self._spoken = SPOKEN[dialect.name]
 
     async def serve(self, request: Request) -> Response:
         """Serve one count."""
-        visit = _Visit(Ledger(self._front.meters))
-        visit.ledger.record(RequestBegun(_ANTHROPIC))
+        visit = _Visit(Ledger(self._front.meters), self._dialect.name)
+        visit.ledger.record(RequestBegun(visit.dialect))
         try:
             response = await self._respond(visit, request)
-            response.headers.update(name_headers(visit.name, _ANTHROPIC))
+            response.headers.update(name_headers(visit.name, visit.dialect))
             visit.status = response.status_code
         finally:
             visit.ledger.record(_finished(visit))
@@ -74,7 +78,7 @@ class CountTokensEndpoint:
             visit.error = Unavailable("The gateway has stopped.")
         else:
             headers = {"x-lockgate-count-source": source}
-            return Response(counting.encode_count(tokens), 200, headers, "application/json")
+            return Response(self._spoken.encode(tokens), 200, headers, "application/json")
         return failed(visit.error, self._dialect, visit.name)
 
     async def _let_in(self, visit: _Visit, request: Request) -> tuple[int, str]:
@@ -88,22 +92,25 @@ class CountTokensEndpoint:
         headers = headers_of(request.scope)
         visit.caller = await self._front.door.caller(headers)
         raw = await body_of(request.receive, headers, self._front.max_body)
-        call = counting.decode(parse(raw), raw)
+        call = self._spoken.decode(parse(raw), raw)
         planner = self._front.pipeline.planner
         visit.model = planner.catalogue.label(call.model)
         model = planner.permitted(call.model, visit.caller)
         visit.provider = model.target.provider
-        if model.channel.provider.dialect != _ANTHROPIC:
-            return counting.estimate(call.relay.decode()), "estimate"
-        return await _metered(visit.ledger, call, model, headers), "provider"
+        counter = counter_of(model)
+        if counter is None:
+            return estimate(call.relay.decode()), "estimate"
+        shown = forwarded(headers, visit.dialect)
+        asked = counter.call(call, model.target, shown)
+        return await _metered(visit.ledger, asked, counter, model), "provider"
 
 
-async def _metered(ledger: Ledger, call: Call, model: Model, headers: Mapping[str, str]) -> int:
+async def _metered(ledger: Ledger, call: HttpCall, counter: Counter, model: Model) -> int:
     """Return the provider's count; asking for it is written down, and costs nothing."""
     started, at = perf_counter(), datetime.now(UTC).timestamp()
     outcome = "cancelled"
     try:
-        tokens = await _asked(call, model, headers)
+        tokens = await _asked(call, counter, model)
         outcome = "ok"
     except GatewayError as error:
         outcome = error.kind if isinstance(error, UpstreamFailed) else error.code
@@ -128,9 +135,8 @@ async def _metered(ledger: Ledger, call: Call, model: Model, headers: Mapping[st
     return tokens
 
 
-async def _asked(call: Call, model: Model, headers: Mapping[str, str]) -> int:
-    sent = count_tokens_call(call.relay, model.target, forwarded(headers, _ANTHROPIC))
-    response = await model.channel.transport.post(sent, monotonic() + _WAIT_S)
+async def _asked(call: HttpCall, counter: Counter, model: Model) -> int:
+    response = await model.channel.transport.post(call, monotonic() + _WAIT_S)
     try:
         body = bytearray()
         while len(body) < _MOST_BYTES and (chunk := await response.read()):
@@ -140,7 +146,7 @@ async def _asked(call: Call, model: Model, headers: Mapping[str, str]) -> int:
     if response.status != 200:
         told = {name.lower(): value for name, value in response.headers.items()}
         raise model.channel.refusal(response.status, told, bytes(body))
-    return read_count(bytes(body))
+    return counter.read(bytes(body))
 
 
 def _finished(visit: _Visit) -> RequestFinished:
@@ -152,7 +158,7 @@ def _finished(visit: _Visit) -> RequestFinished:
         tags=None,
         key=visit.caller.name if visit.caller else None,
         team=visit.caller.team if visit.caller else None,
-        dialect=_ANTHROPIC,
+        dialect=visit.dialect,
         model=visit.model,
         provider=visit.provider,
         technique="none",

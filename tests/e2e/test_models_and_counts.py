@@ -68,6 +68,45 @@ def test_the_provider_counts_tokens_where_it_can(scene: Scene) -> None:
     assert asked.body == {"model": "real-an", "messages": ASKED}
 
 
+PLACES = {"an-model": "/v1/messages/count_tokens", "rs-model": "/v1/responses/input_tokens"}
+
+
+@pytest.mark.parametrize("model", PLACES)
+def test_a_provider_that_can_count_is_asked_in_its_own_words(scene: Scene, model: str) -> None:
+    counted = script.body({"object": "response.input_tokens", "input_tokens": 4711})
+    scene.upstream.plays(counted, counted)
+    tool: Json = {"type": "function", "name": "f", "parameters": {"type": "object"}}
+    used: Json = {"name": "f", "input_schema": {"type": "object"}}
+
+    one = scene.chat.responses.input_tokens.count(
+        model=model, input="hello", instructions="Be brief.", tools=[tool]
+    )
+    other = scene.messages.messages.count_tokens(
+        model=model, messages=ASKED, system="Be brief.", tools=[used]
+    )
+
+    assert one.input_tokens == other.input_tokens == 4711
+    assert one.object == "response.input_tokens"
+    for asked in scene.upstream.asked:
+        assert asked.path == PLACES[model]
+        assert "Be brief." in str(asked.body)
+        assert asked.body["model"] == f"real-{model[:2]}"
+        assert not asked.body.keys() & {"max_tokens", "stream", "store", "include"}
+
+
+@pytest.mark.parametrize("model", ["oa-model", "sim-small"])
+def test_a_response_is_estimated_elsewhere(scene: Scene, model: str) -> None:
+    count = scene.chat.responses.input_tokens.count(model=model, input="word " * 1000)
+    raw = scene.chat.responses.input_tokens.with_raw_response.count(model=model, input="a")
+
+    assert 700 < count.input_tokens < 2000
+    assert raw.headers["x-lockgate-count-source"] == "estimate"
+    assert raw.headers["x-request-id"]
+    with pytest.raises(openai.BadRequestError) as refused:
+        scene.chat.responses.input_tokens.count(model=model)
+    assert refused.value.param == "input"
+
+
 @pytest.mark.parametrize("model", ["oa-model", "sim-small"])
 def test_tokens_are_estimated_elsewhere(scene: Scene, model: str) -> None:
     short = scene.messages.messages.count_tokens(model=model, messages=ASKED)

@@ -7,14 +7,19 @@ from collections.abc import Mapping
 import orjson
 
 from gateway.upstream.provider import HttpCall, Target
+from gateway.upstream.providers.anthropic.encode import encode_call
 from gateway.upstream.providers.anthropic.failure import unreadable
 from gateway.upstream.providers.anthropic.foreign import has_foreign, own_only
 from gateway.upstream.providers.anthropic.headers import PATH, versioned
 from techniques.core.json import NOTHING
-from techniques.core.request import Relay
+from techniques.core.request import Relay, Request
 
 _NOT_COUNTED = frozenset({"max_tokens", "stream"})
 """Fields of a request that the counting endpoint refuses."""
+_COUNTED = frozenset(
+    {"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"}
+)
+"""What is counted of a request that was translated."""
 
 
 def count_tokens_call(
@@ -33,6 +38,17 @@ def count_tokens_call(
             body["messages"] = own_only(body["messages"])
         raw = orjson.dumps({**body, "model": target.model})
     return HttpCall(f"{PATH}/count_tokens", raw, versioned(client))
+
+
+def translated_call(request: Request, target: Target) -> HttpCall:
+    """Return the call that counts the tokens of *request*, of another dialect, for *target*.
+
+    Raises:
+        RequestRejected: It needs what the target does not have.
+    """
+    call = encode_call(request, target)
+    body = {name: value for name, value in orjson.loads(call.body).items() if name in _COUNTED}
+    return HttpCall(f"{PATH}/count_tokens", orjson.dumps(body), call.headers, call.warnings)
 
 
 def read_count(body: bytes) -> int:
