@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from techniques.core.json import Json
 
 Place = tuple[str | int, ...]
-Surface = Literal["/v1/chat/completions", "/v1/messages"]
+Surface = Literal["/v1/chat/completions", "/v1/messages", "/v1/responses"]
 
 SCHEMA: Json = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
 CHAT: Json = {
@@ -94,6 +94,12 @@ RARE: dict[Surface, Json] = {
         "modalities": ["text"],
     },
     "/v1/messages": {"output_format": {"type": "json_schema", "schema": SCHEMA}, "mcp_servers": []},
+    "/v1/responses": {
+        "top_logprobs": 2,
+        "prompt_cache_key": "k",
+        "max_tool_calls": 3,
+        "conversation": None,
+    },
 }
 """Fields that not every provider takes."""
 MESSAGES: Json = {
@@ -144,7 +150,78 @@ MESSAGES: Json = {
     "metadata": {"user_id": "u-1"},
     "reliability": {"technique": "none", "tags": "a=b"},
 }
-WHOLE: Mapping[Surface, Json] = {"/v1/chat/completions": CHAT, "/v1/messages": MESSAGES}
+RESPONSES: Json = {
+    "model": "sim-small",
+    "instructions": "Be brief.",
+    "input": [
+        {"role": "developer", "content": "Be very brief."},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "What is 2 + 2?"},
+                {"type": "input_image", "image_url": "https://a.test/b.png", "detail": "low"},
+                {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
+                {
+                    "type": "input_file",
+                    "filename": "a.pdf",
+                    "file_data": "data:application/pdf;base64,AAAA",
+                },
+            ],
+        },
+        {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [{"type": "summary_text", "text": "Hm."}],
+            "encrypted_content": "anthropic:c2ln",
+        },
+        {
+            "type": "message",
+            "id": "msg_1",
+            "status": "completed",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "Let me see.", "annotations": []}],
+        },
+        {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "call_1",
+            "name": "look_up",
+            "arguments": '{"q": "2"}',
+        },
+        {"type": "custom_tool_call", "call_id": "call_2", "name": "patch", "input": "+ a"},
+        {"type": "function_call_output", "call_id": "call_1", "output": "two"},
+        {
+            "type": "custom_tool_call_output",
+            "call_id": "call_2",
+            "output": [{"type": "input_text", "text": "done"}],
+        },
+        {"role": "user", "content": "And now?"},
+    ],
+    "tools": [
+        {"type": "function", "name": "look_up", "description": "Finds.", "parameters": SCHEMA},
+        {"type": "custom", "name": "patch", "format": {"type": "text"}},
+    ],
+    "tool_choice": "auto",
+    "parallel_tool_calls": False,
+    "text": {"format": {"type": "json_schema", "name": "a", "schema": SCHEMA}, "verbosity": "low"},
+    "reasoning": {"effort": "low", "summary": "auto"},
+    "include": ["reasoning.encrypted_content"],
+    "max_output_tokens": 64,
+    "temperature": 0.5,
+    "top_p": 0.9,
+    "store": False,
+    "truncation": "disabled",
+    "metadata": {"a": "b"},
+    "user": "u-1",
+    "stream_options": {"include_obfuscation": False},
+    "reliability": {"technique": "none", "tags": "a=b"},
+}
+WHOLE: Mapping[Surface, Json] = {
+    "/v1/chat/completions": CHAT,
+    "/v1/messages": MESSAGES,
+    "/v1/responses": RESPONSES,
+}
 
 WORDS = st.sampled_from(
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import orjson
 import pytest
@@ -10,12 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from gateway.upstream.provider import Target
+from gateway.upstream.provider import Provider, Target
 from gateway.upstream.providers.anthropic import Anthropic
 from gateway.upstream.providers.openai_chat import OpenAIChat as OpenAIProvider
+from gateway.upstream.providers.openai_responses import OpenAIResponses as ResponsesProvider
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.body import parse
+from gateway.wire.dialect import Dialect
 from gateway.wire.openai_chat import OpenAIChat
+from gateway.wire.openai_responses import OpenAIResponses
 from techniques.core.errors import RequestRejected
 from techniques.core.json import Json
 from techniques.core.request import Request
@@ -25,7 +29,13 @@ from tests.property.bodies import ANY, CHAT, MESSAGES, WHOLE, Surface, bodies
 MANY = settings(
     max_examples=50, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
-SURFACES: tuple[Surface, ...] = ("/v1/chat/completions", "/v1/messages")
+SURFACES: tuple[Surface, ...] = ("/v1/chat/completions", "/v1/messages", "/v1/responses")
+DIALECTS: Mapping[Surface, Dialect] = {
+    "/v1/chat/completions": OpenAIChat(),
+    "/v1/messages": AnthropicMessages(),
+    "/v1/responses": OpenAIResponses(),
+}
+COUNTS = ("/v1/messages/count_tokens", "/v1/responses/input_tokens")
 
 
 def answered(app: TestClient, path: str, body: bytes) -> int:
@@ -39,7 +49,7 @@ def answered(app: TestClient, path: str, body: bytes) -> int:
         return answer.status_code
     told = strict(answer.content)
     assert isinstance(told, dict)
-    assert (answer.status_code == 200) != ("error" in told)
+    assert (answer.status_code == 200) != bool(told.get("error"))
     return answer.status_code
 
 
@@ -60,7 +70,7 @@ def test_a_body_with_something_wrong_is_answered_or_refused(app: TestClient, pat
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("path", [*SURFACES, "/v1/messages/count_tokens"])
+@pytest.mark.parametrize("path", [*SURFACES, *COUNTS])
 def test_any_json_and_any_bytes_are_answered_or_refused(app: TestClient, path: str) -> None:
     @MANY
     @given(ANY.map(orjson.dumps) | st.binary(max_size=30))
@@ -100,14 +110,14 @@ def test_a_choice_of_tools_without_a_function_is_refused(app: TestClient) -> Non
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("strictly", [False, True])
-@pytest.mark.parametrize("provider", [Anthropic(), OpenAIProvider()])
+@pytest.mark.parametrize("provider", [Anthropic(), OpenAIProvider(), ResponsesProvider()])
 @pytest.mark.parametrize("path", SURFACES)
-def test_what_can_be_read_can_be_sent_to_either_provider(
+def test_what_can_be_read_can_be_sent_to_any_provider(
     path: Surface,
-    provider: Anthropic | OpenAIProvider,
+    provider: Provider,
     strictly: bool,  # noqa: FBT001
 ) -> None:
-    dialect = OpenAIChat() if path == "/v1/chat/completions" else AnthropicMessages()
+    dialect = DIALECTS[path]
     target = Target("fast", "p", "real-name")
 
     @MANY

@@ -18,6 +18,7 @@ from gateway.upstream.providers.openai_responses import OpenAIResponses
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Call, Dialect, Summary
 from gateway.wire.openai_chat import OpenAIChat
+from gateway.wire.openai_responses import OpenAIResponses as Responses
 from pricing.usage import Usage
 from techniques.core.events import Event, Finished, Relayed
 from techniques.core.json import NOTHING, Json
@@ -31,7 +32,12 @@ PROVIDERS: dict[str, Provider] = {
     "an-model": Anthropic(),
     "rs-model": OpenAIResponses(),
 }
-DIALECTS: dict[str, Dialect] = {"oa-model": OpenAIChat(), "an-model": AnthropicMessages()}
+DIALECTS: dict[str, Dialect] = {
+    "oa-model": OpenAIChat(),
+    "an-model": AnthropicMessages(),
+    "rs-model": Responses(),
+}
+ENDS = ("message_stop", "response.completed", "response.incomplete")
 TARGET = Target("fast", "p", "real")
 SUMMARY = Summary(Usage(input_tokens=12, output_tokens=4), 1, None, "unknown")
 MANY = settings(max_examples=50, deadline=None, derandomize=True)
@@ -146,9 +152,9 @@ def test_a_stream_is_translated_to_what_was_said(model: str, client: str) -> Non
         stream = b"".join([*written, encoder.end(SUMMARY)])
         splitter = Splitter()
         told = [*splitter.feed(stream), *splitter.end()]
-        assert told[-1].data == "[DONE]" or told[-1].name == "message_stop"
+        assert told[-1].data == "[DONE]" or told[-1].name in ENDS
         said = [event.json for event in told if event.data and event.data != "[DONE]"]
-        again = said_in_chat(said) if dialect.name == "openai_chat" else said_in_messages(said)
+        again = SAID_IN[dialect.name](said)
         text, calls, thought = expected(turn)
         assert again == (text, calls, thought)
 
@@ -188,3 +194,31 @@ def said_in_messages(said: list[Json]) -> tuple[str, list[tuple[str, str, Json]]
                 texts[delta["type"]] += delta.get("text") or delta.get("thinking") or ""
     made = [(id_, name, json.loads(text or "{}")) for id_, name, text in calls.values()]
     return texts["text_delta"], made, texts["thinking_delta"]
+
+
+def said_in_responses(said: list[Json]) -> tuple[str, list[tuple[str, str, Json]], str]:
+    """Return text, calls and thoughts of the deltas of a response, which its end says again."""
+    texts = {"output_text": "", "reasoning_summary_text": ""}
+    calls: dict[int, list[str]] = {}
+    for event in said:
+        kind, _, step = event["type"].removeprefix("response.").rpartition(".")
+        if step == "added" and event.get("item", {}).get("type") == "function_call":
+            item = event["item"]
+            calls[event["output_index"]] = [item["call_id"], item["name"], ""]
+        elif step == "delta" and kind in texts:
+            texts[kind] += event["delta"]
+        elif step == "delta":
+            calls[event["output_index"]][2] += event["delta"]
+    last = said[-1]["response"]["output"]
+    assert [item["arguments"] for item in last if "arguments" in item] == [
+        arguments for _, _, arguments in calls.values()
+    ]
+    made = [(id_, name, json.loads(arguments)) for id_, name, arguments in calls.values()]
+    return texts["output_text"], made, texts["reasoning_summary_text"]
+
+
+SAID_IN = {
+    "openai_chat": said_in_chat,
+    "anthropic": said_in_messages,
+    "openai_responses": said_in_responses,
+}
