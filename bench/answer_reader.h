@@ -23,7 +23,9 @@ struct answer {
     uint64_t first_byte;
     int deltas;
     uint64_t stamp; /* the digits of a time stamp read so far */
+    uint64_t last;  /* the latest time stamp */
     int digits;     /* how many; -1 outside of a stamp */
+    bool completed; /* a response told that it is complete; its last event is too long for the tail */
     char tail[TAIL];
     size_t tail_len;
 };
@@ -74,6 +76,12 @@ static inline void find_stamps(struct answer *a, const char *data, size_t len, u
             a->digits++;
         } else {
             if (*data == '@' && a->digits > 5) {
+                if (a->stamp <= a->last) { /* a text that is told again as a whole is no delta */
+                    data++;
+                    a->digits = -1;
+                    continue;
+                }
+                a->last = a->stamp;
                 a->deltas++;
                 sample(&delta_delays, now > a->stamp ? now - a->stamp : 0);
                 data++;
@@ -83,11 +91,23 @@ static inline void find_stamps(struct answer *a, const char *data, size_t len, u
     }
 }
 
+/* Note the last event of a response, whose name may be cut between two reads. */
+static inline void find_completed(struct answer *a, const char *data, size_t len) {
+    static const char name[] = "event: response.completed\n";
+    const size_t n = sizeof name - 1;
+    char seam[2 * sizeof name];
+    size_t before = a->tail_len < n ? a->tail_len : n, after = len < n ? len : n;
+    memcpy(seam, a->tail + a->tail_len - before, before);
+    memcpy(seam + before, data, after);
+    a->completed = a->completed || memmem(seam, before + after, name, n) || memmem(data, len, name, n);
+}
+
 static inline void body_bytes(struct answer *a, const char *data, size_t len, uint64_t now) {
     if (!len) return;
     if (!a->body) a->first_byte = now;
     a->body += len;
     find_stamps(a, data, len, now);
+    find_completed(a, data, len);
     keep_tail(a, data, len);
 }
 
@@ -155,8 +175,9 @@ static inline void answer_feed(struct answer *a, const char *data, size_t len, u
     }
 }
 
-/* Whether the body ended as a finished stream of either dialect does. */
+/* Whether the body ended as a finished stream of its dialect does. */
 static inline bool stream_finished(const struct answer *a) {
+    if (a->completed && a->tail_len > 3 && !memcmp(a->tail + a->tail_len - 3, "}\n\n", 3)) return true;
     return memmem(a->tail, a->tail_len, "data: [DONE]\n", 13) || memmem(a->tail, a->tail_len, "\"message_stop\"}\n", 16);
 }
 #endif

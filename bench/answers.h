@@ -1,4 +1,4 @@
-/* What the mock upstream says: answers and streams of both dialects, written to a connection's buffer. */
+/* What the mock upstream says: answers and streams of three dialects, written to a connection's buffer. */
 #ifndef BENCH_ANSWERS_H
 #define BENCH_ANSWERS_H
 #include "common.h"
@@ -8,7 +8,7 @@ struct conn {
     struct buffer in, out;
     size_t sent; /* bytes of out already written */
     uint64_t due;
-    bool busy, streamed, anthropic, usage, want_write;
+    bool busy, streamed, anthropic, responses, usage, want_write;
     int deltas, gap_ms, limits, next; /* next: the delta to send, -1 before the head */
     char model[64];
 };
@@ -33,8 +33,38 @@ static const char *limits(const struct conn *c) {
                        "x-ratelimit-remaining-tokens: 8999900000\r\nx-ratelimit-reset-tokens: 1ms\r\n" : "";
 }
 
+/* A response as it stands in a stream; what is in it besides matters to nobody who reads along. */
+#define RESPONSE "{\"id\":\"resp_bench\",\"object\":\"response\",\"created_at\":1700000000,\"status\":\"%s\",\"error\":null," \
+                 "\"incomplete_details\":null,\"instructions\":null,\"model\":\"%s\",\"parallel_tool_calls\":true,\"store\":false," \
+                 "\"temperature\":1.0,\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":1.0,\"truncation\":\"disabled\",\"output\":["
+#define ITEM(status, content) "{\"id\":\"msg_bench\",\"type\":\"message\",\"status\":\"" status "\",\"role\":\"assistant\",\"content\":[" content "]}"
+#define PART(text) "{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],\"text\":\"" text "\"}"
+#define NAMED(name) "event: response." name "\ndata: {\"type\":\"response." name "\",\"sequence_number\":%d,"
+#define PLACE "\"item_id\":\"msg_bench\",\"output_index\":0,\"content_index\":0,"
+
+static void response_head(struct conn *c) {
+    event(c, NAMED("created") "\"response\":" RESPONSE "],\"usage\":null}}\n\n", 0, "in_progress", c->model);
+    event(c, NAMED("in_progress") "\"response\":" RESPONSE "],\"usage\":null}}\n\n", 1, "in_progress", c->model);
+    event(c, NAMED("output_item.added") "\"output_index\":0,\"item\":" ITEM("in_progress", "") "}\n\n", 2);
+    event(c, NAMED("content_part.added") PLACE "\"part\":" PART("") "}\n\n", 3);
+}
+
+static void response_end(struct conn *c) {
+    int n = c->deltas + 4;
+    event(c, NAMED("output_text.done") PLACE "\"logprobs\":[],\"text\":\"%s\"}\n\n", n, "all of it");
+    event(c, NAMED("content_part.done") PLACE "\"part\":" PART("%s") "}\n\n", n + 1, "all of it");
+    event(c, NAMED("output_item.done") "\"output_index\":0,\"item\":" ITEM("completed", PART("%s")) "}\n\n", n + 2, "all of it");
+    event(c, NAMED("completed") "\"response\":" RESPONSE ITEM("completed", PART("%s")) "],\"usage\":{\"input_tokens\":60,"
+             "\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":%d,\"output_tokens_details\":{\"reasoning_tokens\":0},"
+             "\"total_tokens\":%d}}}\n\n", n + 3, "completed", c->model, "all of it", c->deltas, c->deltas + 60);
+}
+
 static void stream_head(struct conn *c) {
     appendf(&c->out, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n%stransfer-encoding: chunked\r\n\r\n", limits(c));
+    if (c->responses) {
+        response_head(c);
+        return;
+    }
     if (!c->anthropic) {
         event(c, CHUNK CHOICE("\"role\":\"assistant\",\"content\":\"\"", "null") "}\n\n", c->model);
         return;
@@ -51,6 +81,9 @@ static void stream_delta(struct conn *c) {
     if (c->anthropic)
         event(c, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,"
                  "\"delta\":{\"type\":\"text_delta\",\"text\":\"@%llu@ word\"}}\n\n", now);
+    else if (c->responses)
+        event(c, NAMED("output_text.delta") PLACE "\"delta\":\"@%llu@ word\",\"logprobs\":[],\"obfuscation\":\"k3Jx9QwZ\"}\n\n",
+              c->next + 4, now);
     else
         event(c, CHUNK CHOICE("\"content\":\"@%llu@ word\"", "null") "}\n\n", c->model, now);
 }
@@ -61,6 +94,8 @@ static void stream_end(struct conn *c) {
         event(c, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\","
                  "\"stop_sequence\":null},\"usage\":{\"output_tokens\":%d}}\n\n", c->deltas);
         event(c, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
+    } else if (c->responses) {
+        response_end(c);
     } else {
         event(c, CHUNK CHOICE("", "\"stop\"") "}\n\n", c->model);
         if (c->usage)
@@ -80,7 +115,10 @@ static void whole(struct conn *c) {
     static const char text[] = "The capital of France is Paris. It lies on the Seine, in the north of the country, "
         "and has been the seat of its government, with few interruptions, for about 1000 years.";
     char body[1024];
-    if (c->anthropic)
+    if (c->responses)
+        snprintf(body, sizeof body, RESPONSE ITEM("completed", PART("%s")) "],\"usage\":{\"input_tokens\":60,\"output_tokens\":36,"
+            "\"total_tokens\":96}}", "completed", c->model, text);
+    else if (c->anthropic)
         snprintf(body, sizeof body, "{\"id\":\"msg_bench\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"%s\","
             "\"content\":[{\"type\":\"text\",\"text\":\"%s\"}],\"stop_reason\":\"end_turn\",\"stop_sequence\":null,"
             "\"usage\":{\"input_tokens\":60,\"output_tokens\":36}}", c->model, text);

@@ -40,12 +40,15 @@ class Bar:
 def _stream_bars(rounds: Rounds) -> list[Bar]:
     delta = _ratio(rounds, "s64", _field("cpu_delta_us"))
     delay = _middle(rounds, "s64", "delta_delay_p99")
-    cross = _cross(rounds)
+    cross, responses = _cross(rounds, "cross", "s64"), _cross(rounds, "rs cross", "rs64")
+    relayed = _ratio(rounds, "rs64", _field("cpu_delta_us"))
     return [
         Bar("64 streams: added time to first chunk, times the floor", _added(rounds), 1.5),
         Bar("64 streams: CPU per delta, times the floor", delta, 1.5),
         Bar("64 streams: delay of a delta p99, within their gap", delay, _GAP_US, "us"),
         Bar("Anthropic client, OpenAI upstream: CPU per delta, times own dialect", cross, 4.0),
+        Bar("64 streams of responses: CPU per delta, times the floor", relayed, 1.6),
+        Bar("Responses client, chat upstream: CPU per delta, times own dialect", responses, 4.0),
     ]
 
 
@@ -228,9 +231,10 @@ def _added(rounds: Rounds) -> float | None:
     return median(ratios) if ratios else None
 
 
-def _cross(rounds: Rounds) -> float | None:
+def _cross(rounds: Rounds, name: str, own_name: str) -> float | None:
+    """Return what a delta of *name* costs, times one of *own_name*, which is only passed on."""
     pairs = zip(
-        rounds.get(("cross", "gateway"), ()), rounds.get(("s64", "gateway"), ()), strict=False
+        rounds.get((name, "gateway"), ()), rounds.get((own_name, "gateway"), ()), strict=False
     )
     ratios = [
         cross.cpu_delta_us / own.cpu_delta_us

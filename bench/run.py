@@ -29,7 +29,16 @@ from bench.report import (
     write_between_markers,
 )
 from bench.rig import HERE, CannotMeasure, Server, build, first_200_s, start_upstream
-from bench.scenarios import Figures, Scenario, chat, measure, messages, voted
+from bench.scenarios import (
+    RESPONSES_MODEL,
+    Figures,
+    Scenario,
+    chat,
+    measure,
+    messages,
+    responses,
+    voted,
+)
 from bench.targets import start_floor, start_full, start_gateway, start_litellm, start_store
 
 _PAGE: Final = HERE.parent / "docs" / "performance.md"
@@ -71,6 +80,11 @@ def scenarios(*, quick: bool) -> list[tuple[Scenario, tuple[str, ...]]]:
         (Scenario("d60 vote3", voted(3, "bench-d60"), 1, 60 // share), ("gateway",)),
         (
             Scenario("cross", messages("bench-n50-g20", streamed=True), 64, 128 // share, 50),
+            ("gateway",),
+        ),
+        (Scenario("rs64", responses(RESPONSES_MODEL, streamed=True), 64, 128 // share, 50), both),
+        (
+            Scenario("rs cross", responses("bench-n50-g20", streamed=True), 64, 128 // share, 50),
             ("gateway",),
         ),
     ]

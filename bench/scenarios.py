@@ -16,6 +16,7 @@ from techniques.core.json import JsonObject
 KEY: Final = "bench-key"
 _CHAT: Final = "/v1/chat/completions"
 _MESSAGES: Final = "/v1/messages"
+_RESPONSES: Final = "/v1/responses"
 _QUESTION: Final = (
     "What is the capital of France, and since when has it been the capital? Be brief."
 )
@@ -25,6 +26,8 @@ _COUNTED: Final = (
 _RULE: Final = "You are a helpful assistant who answers in one or two sentences."
 MODELS: Final = ("bench", "bench-d60", "bench-n50-g20", "bench-n200-g0")
 """The mock upstream reads delay, deltas and gap from the name of a model."""
+RESPONSES_MODEL: Final = "bench-rs-n50-g20"
+"""One that the gateway has from a provider of the Responses API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,20 @@ def messages(model: str, *, streamed: bool = False) -> Call:
         body["stream"] = True
     headers = (("x-api-key", KEY), ("anthropic-version", "2023-06-01"))
     return Call(_MESSAGES, orjson.dumps(body), headers)
+
+
+def responses(model: str, *, streamed: bool = False) -> Call:
+    """Return the same call in the dialect of OpenAI's Responses API."""
+    body: dict[str, object] = {
+        "model": model,
+        "instructions": _RULE,
+        "input": _QUESTION,
+        "temperature": 0.2,
+        "max_output_tokens": 256,
+    }
+    if streamed:
+        body["stream"] = True
+    return Call(_RESPONSES, orjson.dumps(body), (("authorization", f"Bearer {KEY}"),))
 
 
 def _padded(size: int) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.rig import HERE, LOAD_CORE, Server, free_port, start
-from bench.scenarios import KEY, MODELS
+from bench.scenarios import KEY, MODELS, RESPONSES_MODEL
 
 _SECRET: Final = "bench-secret"
 _ROOT: Final = HERE.parent
@@ -39,7 +39,11 @@ def gateway_config(port: int, upstream: int, ending: str = "") -> str:
         "providers:\n"
         f"  mock: {{dialect: openai_chat, base_url: 'http://127.0.0.1:{upstream}/v1',"
         " api_key: '${BENCH_UPSTREAM_KEY}', allow_private: true}\n"
+        f"  mock-rs: {{dialect: openai_responses, base_url: 'http://127.0.0.1:{upstream}/v1',"
+        " api_key: '${BENCH_UPSTREAM_KEY}', allow_private: true}\n"
         f"models:\n{models}"
+        f"  - {{name: {RESPONSES_MODEL}, provider: mock-rs,"
+        " price: {input: 0.15, output: 0.60}}\n"
         f"keys:\n  - {{name: bench, hash: 'hmac-sha256:{digest}'}}\n"
     )
 

@@ -1,4 +1,4 @@
-/* A fast stand-in for a model provider: OpenAI chat and Anthropic messages, streamed and not.
+/* A fast stand-in for a model provider: OpenAI chat, OpenAI Responses and Anthropic messages, streamed and not.
  *
  *   upstream [--port 0] [--delay-ms 0] [--deltas 50] [--gap-ms 20]
  *
@@ -161,7 +161,8 @@ static bool respond(struct conn *c, const char *target, const char *body, size_t
         size_t n = strcspn(target + 5, " ?");
         const char *end = target + 5 + n;
         c->anthropic = n >= 9 && !strncmp(end - 9, "/messages", 9);
-        if (c->anthropic || (n >= 17 && !strncmp(end - 17, "/chat/completions", 17))) return model_call(c, body, len);
+        c->responses = n >= 10 && !strncmp(end - 10, "/responses", 10);
+        if (c->anthropic || c->responses || (n >= 17 && !strncmp(end - 17, "/chat/completions", 17))) return model_call(c, body, len);
     }
     if (!strncmp(target, "GET /stats ", 11)) {
         snprintf(stats, sizeof stats, "{\"open\":%ld,\"busy\":%ld,\"accepted\":%ld,\"requests\":%ld,\"aborted\":%ld}",

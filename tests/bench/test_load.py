@@ -5,11 +5,12 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from bench.rig import Call, Server, build, start_upstream, upstream_stats
-from bench.scenarios import Scenario, chat, load, messages
+from bench.scenarios import Scenario, chat, load, messages, responses
 
 pytestmark = [
     pytest.mark.skipif(not shutil.which("cc"), reason="the benchmark's programs are in C"),
@@ -73,7 +74,7 @@ def test_every_answer_of_the_upstream_is_counted(upstream: Server) -> None:
     assert upstream_stats(upstream)["requests"] - before == 200
 
 
-@pytest.mark.parametrize("make", [chat, messages])
+@pytest.mark.parametrize("make", [chat, messages, responses])
 def test_streams_end_as_their_dialect_does_with_all_their_deltas(
     upstream: Server, make: Callable[..., Call]
 ) -> None:
@@ -116,6 +117,29 @@ def test_a_stream_without_its_ending_is_an_error() -> None:
         said = load(ONE_STREAM, port)
 
     assert (said["ok"], said["truncated"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("told", "ok"),
+    [
+        (b'event: response.completed\ndata: {"response":{}}\n\n', 1),
+        (b'event: response.completed\ndata: {"respon', 0),
+        (b'event: response.failed\ndata: {"response":{}}\n\n', 0),
+    ],
+)
+def test_a_response_ends_with_the_event_that_says_so(told: bytes, ok: int) -> None:
+    with answering(sse(b'data: {"delta":"@1234567@"}\n\n' + told)) as port:
+        said = load(ONE_STREAM, port)
+
+    assert (said["ok"], said["truncated"]) == (ok, 1 - ok)
+
+
+def test_a_text_that_is_told_again_as_a_whole_is_no_delta() -> None:
+    told = b'data: "@1234567@"\n\ndata: "@1234568@"\n\ndata: "@1234567@ @1234568@"\n\n'
+    with answering(sse(told + b"data: [DONE]\n\n")) as port:
+        said = load(replace(ONE_STREAM, deltas=2), port)
+
+    assert (said["ok"], said["deltas"]) == (1, 2)
 
 
 def test_a_stream_that_lost_a_delta_is_an_error() -> None:
