@@ -54,6 +54,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
     "/api/chat": spoken.OLLAMA,
     "/api/generate": spoken.OLLAMA_GENERATE,
     "/v1/embeddings": spoken.EMBEDDINGS,
+    "/v1/completions": spoken.COMPLETIONS,
 }
 """The dialect that is spoken at each path that a model answers."""
 

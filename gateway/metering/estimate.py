@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+from gateway.admission.need.traits import traits
 from gateway.clock import utc_now
 from pricing.cost import cost
 from pricing.price import Price
 from pricing.usage import Usage
 from techniques.core.errors import RequestRejected
 from techniques.core.json import NOTHING
-from techniques.core.relayed import EMBEDDINGS
+from techniques.core.relayed import COMPLETIONS, EMBEDDINGS
 from techniques.core.request import (
     Document,
     Image,
@@ -116,6 +117,8 @@ def _allowed(request: Request) -> int | None:
         return request.sampling.max_output_tokens
     if request.relay.dialect == EMBEDDINGS:
         return 0
+    if request.relay.dialect == COMPLETIONS:  # of all prompts together
+        return traits(request).stated
     body = request.relay.body
     for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"):
         if isinstance(limit := body.get(name), int):

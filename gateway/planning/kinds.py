@@ -69,6 +69,8 @@ def _unfit(dialect: str, model: Model) -> str | None:
             return f"{name} makes embeddings and answers nothing; ask it at /v1/embeddings."
     elif embeds is False:
         return f"{name} makes no embeddings; ask it at /v1/chat/completions."
+    if dialect == COMPLETIONS and model.simulated:
+        return f"{name} is simulated, and has no legacy completions."
     if what is not None and model.channel.provider.dialect not in _HAVE[dialect]:
         return f"The provider of {name} has no {what}."
     return None

@@ -11,6 +11,7 @@ from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Dialect
 from gateway.wire.ollama import OllamaChat, OllamaGenerate
 from gateway.wire.openai_chat import OpenAIChat
+from gateway.wire.openai_completions import OpenAICompletions
 from gateway.wire.openai_embeddings import OpenAIEmbeddings
 from gateway.wire.openai_responses import OpenAIResponses
 from techniques.core.errors import GatewayError
@@ -19,6 +20,7 @@ CHAT: Final[Dialect] = OpenAIChat()
 MESSAGES: Final[Dialect] = AnthropicMessages()
 RESPONSES: Final[Dialect] = OpenAIResponses()
 EMBEDDINGS: Final[Dialect] = OpenAIEmbeddings()
+COMPLETIONS: Final[Dialect] = OpenAICompletions()
 OLLAMA: Final[Dialect] = OllamaChat()
 OLLAMA_GENERATE: Final[Dialect] = OllamaGenerate()
 DIALECTS: Final[Mapping[str, Dialect]] = {

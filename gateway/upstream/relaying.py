@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from gateway.upstream.completions.call import encode as encode_completion
+from gateway.upstream.completions.reader import CompletionStream, CompletionWhole, Unstreamed
 from gateway.upstream.embeddings.call import encode as encode_embeddings
 from gateway.upstream.embeddings.reader import EmbeddingsReader
 from gateway.upstream.provider import HttpCall, Provider, Reader, Target
 from techniques.core.errors import UpstreamFailed
-from techniques.core.relayed import EMBEDDINGS
+from techniques.core.relayed import ALONE, EMBEDDINGS
 from techniques.core.request import Request
 
 _LIKE_OPENAI: Final = frozenset({"openai_chat", "openai_responses"})
@@ -34,16 +36,22 @@ class Relaying:
     def encode(self, request: Request, target: Target) -> HttpCall:
         """Return the call that asks *target* for *request*."""
         relay = request.relay
-        if relay is not None and relay.dialect == EMBEDDINGS:
+        if relay is None or relay.dialect not in ALONE:
+            return self._inner.encode(request, target)
+        if relay.dialect == EMBEDDINGS:
             return encode_embeddings(relay, target)
-        return self._inner.encode(request, target)
+        return encode_completion(relay, target)
 
     def reader(self, request: Request, target: Target, *, streamed: bool) -> Reader:
         """Return a fresh reader for the answer to *request*."""
         relay = request.relay
-        if relay is not None and relay.dialect == EMBEDDINGS:
+        if relay is None or relay.dialect not in ALONE:
+            return self._inner.reader(request, target, streamed=streamed)
+        if relay.dialect == EMBEDDINGS:
             return EmbeddingsReader(relay)
-        return self._inner.reader(request, target, streamed=streamed)
+        if not streamed:
+            return CompletionWhole(relay, streamed=request.stream)
+        return CompletionStream(relay) if request.stream else Unstreamed()
 
     def failure(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFailed:
         """Return what an answer with an error *status* means."""

@@ -29,7 +29,7 @@ class OpenAIEmbeddings:
     def decode(self, body: JsonObject, raw: bytes) -> Call:
         """Return the call that *body*, parsed from *raw*, asks for."""
         model = required(body, "model")
-        if not _is_input(body.get("input")):
+        if not is_input(body.get("input")):
             raise wrong("input", f"{_INPUT}, and not empty")
         if body.get("encoding_format") not in (None, *_FORMS):
             raise wrong("encoding_format", " or ".join(_FORMS))
@@ -56,7 +56,7 @@ class OpenAIEmbeddings:
         return failure(error)
 
 
-def _is_input(given: Json) -> bool:
+def is_input(given: Json) -> bool:
     """Return whether *given* is one input, or a list of inputs of one kind."""
     if isinstance(given, str):
         return bool(given)

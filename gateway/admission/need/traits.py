@@ -93,6 +93,8 @@ def _allowed(relay: Relay) -> int | None:
     if relay.dialect == EMBEDDINGS:
         return 0
     body = relay.body
+    if relay.dialect == COMPLETIONS and body.get("max_tokens") == 0:  # to have the prompt rated
+        return 0
     return next(filter(None, (_limit(body.get(name)) for name in _LIMITS)), None)
 
 

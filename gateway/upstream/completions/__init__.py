@@ -1,0 +1,1 @@
+"""Legacy completions: a text that a model goes on with."""
