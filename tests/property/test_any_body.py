@@ -18,23 +18,27 @@ from gateway.upstream.providers.openai_responses import OpenAIResponses as Respo
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.body import parse
 from gateway.wire.dialect import Dialect
+from gateway.wire.ollama import OllamaChat, OllamaGenerate
 from gateway.wire.openai_chat import OpenAIChat
 from gateway.wire.openai_responses import OpenAIResponses
 from techniques.core.errors import RequestRejected
 from techniques.core.json import Json
 from techniques.core.request import Request
 from tests.fakes.client import strict
-from tests.property.bodies import ANY, CHAT, MESSAGES, WHOLE, Surface, bodies
+from tests.property.bodies import ANY, bodies
+from tests.property.examples import CHAT, MESSAGES, WHOLE, Surface
 
 MANY = settings(
     max_examples=50, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
-SURFACES: tuple[Surface, ...] = ("/v1/chat/completions", "/v1/messages", "/v1/responses")
 DIALECTS: Mapping[Surface, Dialect] = {
     "/v1/chat/completions": OpenAIChat(),
     "/v1/messages": AnthropicMessages(),
     "/v1/responses": OpenAIResponses(),
+    "/api/chat": OllamaChat(),
+    "/api/generate": OllamaGenerate(),
 }
+SURFACES: tuple[Surface, ...] = tuple(DIALECTS)
 COUNTS = ("/v1/messages/count_tokens", "/v1/responses/input_tokens")
 
 
@@ -46,6 +50,9 @@ def answered(app: TestClient, path: str, body: bytes) -> int:
         for line in answer.text.split("\n"):
             if line.startswith("data: ") and line != "data: [DONE]":
                 assert isinstance(strict(line[6:].encode()), dict)
+        return answer.status_code
+    if answer.headers["content-type"] == "application/x-ndjson":
+        assert all(isinstance(strict(line.encode()), dict) for line in answer.text.splitlines())
         return answer.status_code
     told = strict(answer.content)
     assert isinstance(told, dict)

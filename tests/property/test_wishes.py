@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from gateway.policy.wishes import TABLE
 from techniques.core.json import Json
 from tests.fakes.client import strict
-from tests.property.bodies import Surface
+from tests.property.examples import Surface
 
 ASKED = {"model": "sim-small", "messages": [{"role": "user", "content": "What is 2 + 2?"}]}
 SENSIBLE: dict[str, tuple[str, ...]] = {

@@ -70,10 +70,17 @@ def weigh_body(body: Mapping[str, Json], size: int) -> Weight:
 
 
 def _blocks(body: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
-    """Yield the content blocks of the turns of *body*, those within results of tools too."""
+    """Yield the content blocks of the turns of *body*, those within results of tools too.
+
+    Ollama's turns have images beside their text.
+    """
     turns = body.get("messages") or body.get("input")
     for turn in turns if isinstance(turns, list) else ():
-        content = (turn.get("content") or turn.get("output")) if isinstance(turn, dict) else None
+        if not isinstance(turn, dict):
+            continue
+        if "images" in turn and isinstance(turn["images"], list):
+            yield from ({"type": "image", "data": shown} for shown in turn["images"])
+        content = turn.get("content") or turn.get("output")
         if isinstance(content, list):
             for block in content:
                 if isinstance(block, dict):

@@ -27,6 +27,7 @@ OPTIONS: Final = frozenset(
     }
 )
 EFFORTS: Final = ("minimal", "low", "medium", "high", "xhigh", "max")
+_MOST: Final = 2**64 - 1  # what JSON's writers take
 _NOTHING_LEFT: Final = re.compile(r"[+-]?0+(\.0*)?[a-z]{0,2}")
 
 
@@ -139,7 +140,7 @@ def _number(options: Fields, name: str) -> float | None:
 def _whole(options: Fields, name: str) -> int | None:
     """Return an integer; Ollama takes one that is written as a fraction, too."""
     value = _number(options, name)
-    if value is not None and value != int(value):
+    if value is not None and (abs(value) > _MOST or value != int(value)):
         raise wrong(f"options.{name}", "an integer")
     return None if value is None else int(value)
 

@@ -292,6 +292,8 @@ def test_log_probabilities_are_asked_for_beside_the_options() -> None:
         ({"options": {"temperature": "hot"}}, "options.temperature"),
         ({"options": {"temperature": True}}, "options.temperature"),
         ({"options": {"num_predict": 1.5}}, "options.num_predict"),
+        ({"options": {"seed": 1e30}}, "options.seed"),
+        ({"options": {"top_k": -1e300}}, "options.top_k"),
         ({"options": {"stop": [1]}}, "options.stop"),
         ({"options": {"stop": 1}}, "options.stop"),
         ({"format": "yaml"}, "format"),

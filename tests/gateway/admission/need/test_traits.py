@@ -114,6 +114,15 @@ def test_a_picture_is_counted_and_not_weighed(picture: dict[str, Any], *, rewrit
     assert 400 < found.text_bytes < 700
 
 
+def test_a_picture_beside_the_text_of_a_turn_is_counted_and_not_weighed() -> None:
+    turns = [{"role": "user", "content": "x" * 400, "images": ["A" * 9000, "A" * 9000]}]
+
+    found = relayed({"messages": turns})
+
+    assert found.images == 2
+    assert 400 < found.text_bytes < 700
+
+
 @pytest.mark.parametrize("rewritten", [False, True])
 def test_a_sound_and_a_picture_in_a_result_of_a_tool_are_counted(*, rewritten: bool) -> None:
     result = {"type": "tool_result", "content": [PICTURE_OF_CLAUDE, {"type": "text", "text": "a"}]}
@@ -125,7 +134,8 @@ def test_a_sound_and_a_picture_in_a_result_of_a_tool_are_counted(*, rewritten: b
 
 
 @pytest.mark.parametrize(
-    "messages", [None, "x", [None], [{"content": 5}], [{"content": [None, "x", {"type": []}]}]]
+    "messages",
+    [None, "x", [None], [{"content": 5, "images": 5}], [{"content": [None, "x", {"type": []}]}]],
 )
 def test_a_body_of_any_shape_has_traits(messages: object) -> None:
     for rewritten in (False, True):
