@@ -19,7 +19,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
-from docs import failures, limits, prices, thinking
+from docs import failures, limits, prices, responses, thinking
 from gateway.config import Config
 from gateway.config.context import ContextConfig
 from gateway.config.database import DatabaseConfig
@@ -242,6 +242,12 @@ def broken_stream() -> str:
     return "```text\n" + "\n\n".join(frames) + "\n```\n"
 
 
+def responses_fields() -> str:
+    """Return the table of what becomes of a Responses request at providers of other APIs."""
+    head = ("asked for", "chat completions provider", "Anthropic provider")
+    return _table(head, responses.rows())
+
+
 _HELLO: Final = [{"role": "user", "content": "hi"}]
 
 
@@ -303,6 +309,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "errors-asked": lambda: _table(failures.ASKED_HEAD, failures.asked_rows()),
     "warnings": warnings,
     "broken-stream": broken_stream,
+    "responses-fields": responses_fields,
     "simulation": simulation,
     "settings": settings,
     "thinking-styles": thinking_styles,

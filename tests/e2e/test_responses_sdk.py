@@ -295,3 +295,12 @@ def test_a_tool_that_takes_text_is_offered_as_a_function(scene: Scene, model: st
     assert item.type == "custom_tool_call"
     assert (item.call_id, item.input) == ("call_1", "*** Begin")
     assert "custom_tool_as_function" in raw.headers["x-lockgate-warnings"]
+
+
+@pytest.mark.parametrize("model", TRANSLATED)
+@pytest.mark.parametrize("kind", ["item_reference", "web_search_call", "computer_call_output"])
+def test_an_item_of_openais_own_is_refused_by_its_name(scene: Scene, model: str, kind: str) -> None:
+    asked: Json = {"model": model, "input": [{"type": kind, "id": "x_1"}]}
+
+    with pytest.raises(openai.BadRequestError, match=kind):
+        scene.chat.responses.create(**asked)

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from gateway.wire.drafts import without_drafts
 from gateway.wire.openai_chat.fields import items, text
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import RedactedThinking, Thinking
-from techniques.core.signatures import encrypted_of, marked
-
-_ANTHROPIC: Final = "anthropic:"
-_REDACTED: Final = "anthropic.redacted:"
-"""What stands before a signature that is not this API's own."""
+from techniques.core.signatures import ANTHROPICS, REDACTED, encrypted_of, marked
 
 
 def thinking_of(item: JsonObject, at: str) -> Thinking | RedactedThinking | None:
     """Return the reasoning in *item*, None if it holds none: only a name, or drafts."""
     encrypted = text(item, "encrypted_content", at) or None
-    if encrypted is not None and encrypted.startswith(_REDACTED):
-        return RedactedThinking(encrypted.removeprefix(_REDACTED))
+    if encrypted is not None and encrypted.startswith(REDACTED):
+        return RedactedThinking(encrypted.removeprefix(REDACTED))
     words = [*_texts(item, "summary", at), *_texts(item, "content", at)]
     said = without_drafts("\n\n".join(words))
     if encrypted is None:
         return Thinking(said) if said else None
-    if encrypted.startswith(_ANTHROPIC):
-        return Thinking(said, encrypted.removeprefix(_ANTHROPIC))
+    if encrypted.startswith(ANTHROPICS):
+        return Thinking(said, encrypted.removeprefix(ANTHROPICS))
     return Thinking(said, marked(encrypted))
 
 
@@ -39,12 +34,12 @@ def _texts(item: JsonObject, name: str, at: str) -> Iterator[str]:
 def encrypted(signature: str) -> str:
     """Return *signature* as this API's ``encrypted_content``, with its maker's name if need be."""
     own = encrypted_of(signature)
-    return _ANTHROPIC + signature if own is None else own
+    return ANTHROPICS + signature if own is None else own
 
 
 def redacted(data: str) -> str:
     """Return the *data* of a block that cannot be read, as ``encrypted_content``."""
-    return _REDACTED + data
+    return REDACTED + data
 
 
 def undrafted(item: Json) -> Json:

@@ -163,7 +163,9 @@ class Parts:
             return self._text(Text(part.text))
         if isinstance(part, Opaque) and part.dialect == DIALECT and isinstance(part.value, dict):
             return part.value
-        return refuse("messages", "a content block cannot be said to this provider")
+        value = part.value if isinstance(part, Opaque) else None
+        kind = value.get("type") if isinstance(value, dict) else type(part).__name__.lower()
+        return refuse("messages", f"content of this kind ({kind}) cannot be said to this provider")
 
     def _marked(
         self, block: JsonObject, part: Text | Image | Document | ToolCall | ToolResult
