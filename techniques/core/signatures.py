@@ -15,16 +15,31 @@ REDACTED: Final = "anthropic.redacted:"
 of the Responses API keeps them as what is encrypted."""
 
 
-def marked(encrypted: str) -> str:
-    """Return the signature that stands for reasoning which a Responses API has *encrypted*."""
-    return MARK + encrypted
+def marked(encrypted: str, item: str = "") -> str:
+    """Return the signature that stands for reasoning which a Responses API has *encrypted*.
+
+    *item* is the id of the item that it came in: it is bound to that, and refused under another.
+    """
+    return f"{MARK}{item}:{encrypted}"
 
 
 def encrypted_of(signature: str | None) -> str | None:
     """Return what a Responses API has encrypted, None if *signature* is another maker's."""
+    parted = _parted(signature)
+    return None if parted is None else parted[1]
+
+
+def item_of(signature: str | None) -> str:
+    """Return the id of the item that a Responses API's *signature* is bound to, "" if unknown."""
+    parted = _parted(signature)
+    return "" if parted is None else parted[0]
+
+
+def _parted(signature: str | None) -> tuple[str, str] | None:
     if signature is None or not signature.startswith(MARK):
         return None
-    return signature.removeprefix(MARK)
+    item, _, encrypted = signature.removeprefix(MARK).partition(":")
+    return item, encrypted
 
 
 def is_anthropics(signature: str | None) -> bool:

@@ -6,8 +6,30 @@ import json
 
 import openai
 import pytest
+from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
+from pydantic import TypeAdapter
 
+from gateway.upstream.provider import Target
+from gateway.upstream.providers.openai_responses import OpenAIResponses
 from techniques.core.json import Json
+from techniques.core.request import (
+    Document,
+    Image,
+    Message,
+    Refusal,
+    Request,
+    ResponseFormat,
+    Sampling,
+    Text,
+    Thinking,
+    ThinkingWish,
+    Tool,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+    said,
+)
+from techniques.core.signatures import marked
 from tests.e2e.conftest import Scene
 from tests.fakes import responses, script
 
@@ -146,3 +168,60 @@ def test_what_the_api_cannot_be_told_is_named(scene: Scene) -> None:
     warned = raw.headers["x-lockgate-warnings"]
     for told in ("field_dropped: stop", "field_dropped: seed", "max_tokens_raised"):
         assert told in warned, warned
+
+
+def test_reasoning_is_bound_to_an_id_that_comes_back_with_it_by_any_way(scene: Scene) -> None:
+    """The API refuses it under another; under a technique a client is told one of ours."""
+    thought = responses.reasoning("Multiply.", encrypted="gA==", name="rs_theirs")
+    scene.upstream.chooses(lambda _: responses.whole(thought, responses.message("391.")))
+    plain: Json = {"model": MODEL, "input": ASKED}
+    vote: Json = {**plain, "extra_headers": {"x-lockgate-technique": "best_of_n"}}
+
+    for first in (plain, vote):
+        for then in (plain, vote):
+            answer = scene.chat.responses.create(**first)
+            turns = [*ASKED, *(item.to_dict() for item in answer.output), *ASKED]
+            scene.upstream.asked.clear()
+            scene.chat.responses.create(**{**then, "input": turns})
+
+            sent = scene.upstream.asked[0].body["input"][1]
+            assert (sent["id"], sent["encrypted_content"]) == ("rs_theirs", "gA==")
+
+
+def test_what_is_sent_is_what_the_sdk_would_send() -> None:
+    """Hosts check it by the SDK's own types."""
+    check = TypeAdapter(ResponseCreateParamsNonStreaming)
+    schema = {"type": "object", "properties": {"q": {"type": "string"}}}
+    pictures = (Image(url="https://x/y.png"), Image(data="aGk=", detail="low"))
+    turns = (
+        said("system", "Be brief."),
+        Message("user", (Text("see"), *pictures, Document(data="aGk=", name="a.pdf"))),
+        Message(
+            "assistant",
+            (
+                Thinking("why", marked("gA==", "rs_1")),
+                Text("Look"),
+                Text("ing."),
+                Refusal("No."),
+                ToolCall("c1", "look", '{"q":"x"}'),
+            ),
+        ),
+        Message("tool", (ToolResult("c1", (Text("r"), *pictures)),)),
+        said("developer", "Go on."),
+    )
+    request = Request(
+        "m",
+        turns,
+        tools=(Tool("look", "Looks.", schema), Tool("bare")),
+        tool_choice=ToolChoice("named", "look", parallel=False),
+        response_format=ResponseFormat("json_schema", schema, "n"),
+        sampling=Sampling(temperature=0.3, top_p=0.9, max_output_tokens=4, logprobs=True),
+        thinking=ThinkingWish("on", 3000),
+        user="u",
+        dialect="openai_chat",
+        extra={"metadata": {"a": "b"}, "verbosity": "low", "service_tier": "flex"},
+    )
+
+    body = json.loads(OpenAIResponses().encode(request, Target("m", "p", "gpt-5.2")).body)
+
+    check.validate_python(body)

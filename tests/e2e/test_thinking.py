@@ -49,6 +49,7 @@ def test_reasoning_of_a_responses_provider_comes_back_to_it_and_to_nobody_else(
     assert "reasoning.encrypted_content" in first["include"]
     assert own["input"][1] == {
         "type": "reasoning",
+        "id": "rs_77",
         "summary": [{"type": "summary_text", "text": THOUGHT.thought}],
         "encrypted_content": THOUGHT.signature,
     }

@@ -8,7 +8,7 @@ from gateway.wire.drafts import without_drafts
 from gateway.wire.openai_chat.fields import items, text
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import RedactedThinking, Thinking
-from techniques.core.signatures import ANTHROPICS, REDACTED, encrypted_of, marked
+from techniques.core.signatures import ANTHROPICS, MARK, REDACTED, encrypted_of, item_of, marked
 
 
 def thinking_of(item: JsonObject, at: str) -> Thinking | RedactedThinking | None:
@@ -22,7 +22,9 @@ def thinking_of(item: JsonObject, at: str) -> Thinking | RedactedThinking | None
         return Thinking(said) if said else None
     if encrypted.startswith(ANTHROPICS):
         return Thinking(said, encrypted.removeprefix(ANTHROPICS))
-    return Thinking(said, marked(encrypted))
+    if encrypted.startswith(MARK):
+        return Thinking(said, encrypted)
+    return Thinking(said, marked(encrypted, text(item, "id", at) or ""))
 
 
 def _texts(item: JsonObject, name: str, at: str) -> Iterator[str]:
@@ -32,9 +34,14 @@ def _texts(item: JsonObject, name: str, at: str) -> Iterator[str]:
 
 
 def encrypted(signature: str) -> str:
-    """Return *signature* as this API's ``encrypted_content``, with its maker's name if need be."""
+    """Return *signature* as this API's ``encrypted_content``, with its maker's name if need be.
+
+    One that is bound to the id of an item stays as it is: the item has another id here.
+    """
     own = encrypted_of(signature)
-    return ANTHROPICS + signature if own is None else own
+    if own is None:
+        return ANTHROPICS + signature
+    return signature if item_of(signature) else own
 
 
 def redacted(data: str) -> str:

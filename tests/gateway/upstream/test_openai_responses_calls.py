@@ -13,6 +13,7 @@ from gateway.upstream.providers.openai_responses.input_tokens import input_token
 from techniques.core.errors import RequestRejected, UpstreamFailed
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Relay, Request, Sampling, ThinkingWish
+from techniques.core.signatures import marked
 from tests.gateway.upstream.openai_responses_samples import (
     RESPONSES,
     TARGET,
@@ -93,6 +94,23 @@ def test_reasoning_of_another_maker_is_left_out_of_a_relayed_body(mark: str, bar
 
     assert left == {**BODY, "input": [own, words]}
     assert warned == {("thinking_dropped", "input")}
+
+
+@pytest.mark.parametrize(
+    ("told", "item", "named"),
+    [
+        (marked("gA==", "rs_1"), "rs_ours_0", {"id": "rs_1"}),
+        (marked("gA=="), "rs_ours_0", {}),
+        ("gA==", "rs_1", {"id": "rs_1"}),
+    ],
+)
+def test_reasoning_in_a_relayed_body_goes_back_under_the_id_that_it_is_bound_to(
+    told: str, item: str, named: JsonObject
+) -> None:
+    thought = {"type": "reasoning", "summary": [], "encrypted_content": told, "id": item}
+    back = {"type": "reasoning", "summary": [], "encrypted_content": "gA==", **named}
+
+    assert encoded(relayed({**BODY, "input": [thought]})) == ({**BODY, "input": [back]}, set())
 
 
 def test_a_relay_of_another_dialect_is_decoded_first() -> None:

@@ -135,17 +135,14 @@ def test_a_turn_of_the_model_keeps_the_order_of_what_it_thought_said_and_called(
         {
             "type": "message",
             "role": "assistant",
-            "content": [
-                {"type": "output_text", "text": "Look"},
-                {"type": "output_text", "text": "ing."},
-            ],
+            "content": "Looking.",
         },
         {"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"q":"x"}'},
         {"type": "function_call", "call_id": "c2", "name": "look", "arguments": "{}"},
         {
             "type": "message",
             "role": "assistant",
-            "content": [{"type": "refusal", "refusal": "No."}],
+            "content": "No.",
         },
     ]
 
@@ -154,6 +151,14 @@ def test_reasoning_without_text_goes_back_with_an_empty_summary() -> None:
     turn = Message("assistant", (Thinking("", marked("gA==")),))
 
     assert items(turn) == [{"type": "reasoning", "summary": [], "encrypted_content": "gA=="}]
+
+
+def test_reasoning_goes_back_under_the_id_that_it_is_bound_to() -> None:
+    turn = Message("assistant", (Thinking("", marked("gA==", "rs_1")),))
+
+    assert items(turn) == [
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gA=="}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +241,7 @@ def test_files_at_the_provider_are_those_of_its_own_clients() -> None:
 
     assert content(Text("x"), file, picture, dialect="openai_responses")[1:] == [
         {"type": "input_file", "file_id": "file-1"},
-        {"type": "input_image", "file_id": "file-2"},
+        {"type": "input_image", "file_id": "file-2", "detail": "auto"},
     ]
     for part in (file, picture):
         assert refused(asked(Message("user", (part,)))) == "messages"

@@ -42,7 +42,7 @@ from tests.gateway.upstream.openai_responses_samples import (
 WHOLE = (FIXTURES / "whole.json").read_bytes()
 SAID = 'Grüße, a response.completed is no error:\u2028 "日本" 🦫\n'
 PARTS = (
-    Thinking("**Planning**\n\nTwo cities,\n\ntwo calls.", marked("gAAAAABo+/==")),
+    Thinking("**Planning**\n\nTwo cities,\n\ntwo calls.", marked("gAAAAABo+/==", "rs_1")),
     Text("Looking both up."),
     ToolCall("call_A1", "weather", '{"city": "Bern"}'),
     ToolCall("call_B2", "now", "{}"),
@@ -224,7 +224,7 @@ def test_reasoning_that_nobody_signed_is_one_block() -> None:
 def test_reasoning_that_can_only_be_decrypted_is_an_empty_signed_block() -> None:
     raw = b"".join(responses.events((responses.reasoning(encrypted="gA=="), [])))
 
-    assert folded(read(decoding(), [raw])).parts == (Thinking("", marked("gA==")),)
+    assert folded(read(decoding(), [raw])).parts == (Thinking("", marked("gA==", "rs_77")),)
 
 
 def test_a_refusal_is_one_and_ends_as_any_answer() -> None:
@@ -239,7 +239,7 @@ def test_a_whole_answer_is_read_like_a_streamed_one() -> None:
     reply = folded(read(decoding(streamed=False), [WHOLE]))
 
     assert reply.parts == (
-        Thinking("Think.", marked("gAAA==")),
+        Thinking("Think.", marked("gAAA==", "rs_1")),
         Text("Fine."),
         ToolCall("call_A1", "weather", '{"city":"Oslo"}'),
     )

@@ -1,4 +1,4 @@
-"""Leaves reasoning of another maker out of a client's own body: the API cannot decrypt it."""
+"""Brings reasoning in a client's own body into the form in which its maker takes it back."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Final
 from gateway.upstream.openai.losses import Losses
 from gateway.upstream.openai.payload import as_list, as_object, as_text
 from techniques.core.json import Json
-from techniques.core.signatures import ANTHROPICS, REDACTED
+from techniques.core.signatures import ANTHROPICS, MARK, REDACTED, encrypted_of, item_of
 
-_MARKS: Final = (ANTHROPICS, REDACTED)
-_IN_RAW: Final = tuple(f'"{mark}'.encode() for mark in _MARKS)
+_OTHERS: Final = (ANTHROPICS, REDACTED)
+_IN_RAW: Final = tuple(f'"{mark}'.encode() for mark in (*_OTHERS, MARK))
 
 
 def own_only(body: Mapping[str, Json], raw: bytes | None, losses: Losses) -> Mapping[str, Json]:
     """Return *body* without reasoning of another maker; itself, if it has none.
 
-    *raw* are the bytes in which the client's body came, if there are any.
+    What the gateway has told a client under an id of its own gets back the one that the provider
+    had given it. *raw* are the bytes in which the client's body came, if there are any.
 
     Raises:
         RequestRejected: The request is strict.
@@ -25,14 +26,27 @@ def own_only(body: Mapping[str, Json], raw: bytes | None, losses: Losses) -> Map
     if raw is not None and all(raw.find(mark) == -1 for mark in _IN_RAW):
         return body
     items = as_list(body.get("input"))
-    kept = [item for item in items if not _is_foreign(item)]
-    if len(kept) == len(items):
-        return body
-    losses.drop("thinking_dropped", "input")
-    return {**body, "input": kept}
+    kept = [_restored(item) for item in items if not _is_foreign(item)]
+    if len(kept) < len(items):
+        losses.drop("thinking_dropped", "input")
+    return body if kept == items else {**body, "input": kept}
 
 
 def _is_foreign(item: Json) -> bool:
+    return _encrypted(item).startswith(_OTHERS)
+
+
+def _restored(item: Json) -> Json:
+    signature = _encrypted(item)
+    encrypted = encrypted_of(signature)
+    if encrypted is None:
+        return item
+    own = {name: value for name, value in item.items() if name != "id"}
+    item_id = item_of(signature)
+    named = {"id": item_id} if item_id else {}
+    return {**own, **named, "encrypted_content": encrypted}
+
+
+def _encrypted(item: Json) -> str:
     fields = as_object(item)
-    encrypted = as_text(fields.get("encrypted_content"))
-    return fields.get("type") == "reasoning" and encrypted.startswith(_MARKS)
+    return as_text(fields.get("encrypted_content")) if fields.get("type") == "reasoning" else ""

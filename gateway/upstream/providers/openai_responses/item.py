@@ -114,7 +114,7 @@ class Item:
             if not self._said:
                 yield ThinkingDelta("")
             self.signed = True
-            yield Signed(marked(encrypted))
+            yield Signed(marked(encrypted, as_text(item.get("id"))))
 
     def _is_other(self, sort: str) -> bool:
         """Tell whether the reasoning is already told in its other form: one is enough."""

@@ -23,7 +23,7 @@ from techniques.core.request import (
     ToolCall,
     ToolResult,
 )
-from techniques.core.signatures import encrypted_of
+from techniques.core.signatures import encrypted_of, item_of
 
 _LONGEST_ID: Final = 64
 _INSTRUCTS: Final = frozenset({"system", "developer"})
@@ -132,7 +132,9 @@ class _Items:
             self._losses.drop("thinking_dropped", "messages")
             return None
         summary = [{"type": "summary_text", "text": part.text}] if part.text else []
-        return {"type": "reasoning", "summary": summary, "encrypted_content": encrypted}
+        item = item_of(part.signature)
+        named = {"id": item} if item else {}  # one of our own would not fit what is encrypted
+        return {"type": "reasoning", **named, "summary": summary, "encrypted_content": encrypted}
 
     def _call(self, call: ToolCall) -> JsonObject:
         self._cached(call)

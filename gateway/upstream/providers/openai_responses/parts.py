@@ -11,6 +11,7 @@ from gateway.upstream.providers.openai_responses.names import DIALECT
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Audio, Document, Image, Opaque, Part, Refusal, Text, Tool
 
+_PLAIN: Final = frozenset({"type", "text", "refusal"})
 _OF_CONTENT: Final = ("input_", "output_text", "refusal")
 """How the types begin of what stands inside an item; all else is an item of its own."""
 
@@ -29,7 +30,14 @@ def is_item(part: Part) -> bool:
 
 
 def content_of(parts: Sequence[Part], role: str, losses: Losses) -> Json:
-    """Return a string where that says it all, else a list of parts."""
+    """Return a string where that says it all, else a list of parts.
+
+    A list of what the model said would have to name an item of its own.
+    """
+    if role == "assistant" and all(isinstance(part, Text | Refusal) for part in parts):
+        said = [_part(part, role, losses) for part in parts]
+        if all(part.keys() <= _PLAIN for part in said):
+            return "".join(as_text(part.get("text") or part.get("refusal")) for part in said)
     written = [_part(part, role, losses) for part in parts]
     if len(written) == 1 and written[0].keys() == {"type", "text"}:
         return written[0]["text"]
@@ -91,8 +99,7 @@ def _image(image: Image, losses: Losses) -> JsonObject:
         written["image_url"] = f"data:{image.media_type or 'image/png'};base64,{image.data}"
     else:
         written["image_url"] = image.url
-    if image.detail is not None or not losses.native:
-        written["detail"] = image.detail or "auto"
+    written["detail"] = image.detail or "auto"
     return written
 
 
