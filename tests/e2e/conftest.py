@@ -27,6 +27,7 @@ CHANGES: dict[str, Json] = {
             "price": {"input": 0.02, "output": 0},
             "capabilities": {"embeddings": True},
         },
+        {"name": "org/embed", "provider": "oa"},
         *(
             {
                 "name": f"oa-{name}",

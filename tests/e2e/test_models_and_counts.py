@@ -31,6 +31,28 @@ def test_both_sdks_retrieve_a_model(scene: Scene) -> None:
     assert message.created_at.year == 1970
 
 
+@pytest.mark.parametrize("limit", [1, 3, 1000])
+def test_the_anthropic_sdk_walks_the_pages_either_way(scene: Scene, limit: int) -> None:
+    every = [model.id for model in scene.messages.models.list()]
+
+    after = [model.id for model in scene.messages.models.list(limit=limit)]
+    page = scene.messages.models.list(limit=limit, before_id=every[-1])
+    before = [model.id for one in page.iter_pages() for model in reversed(one.data)]
+
+    assert after == every
+    assert before == list(reversed(every[:-1]))
+
+
+def test_a_model_whose_name_has_a_slash_is_retrieved(scene: Scene) -> None:
+    assert scene.chat.models.retrieve("org/embed").id == "org/embed"
+    assert scene.messages.models.retrieve("org/embed").id == "org/embed"
+
+
+def test_a_wrong_page_is_refused_in_anthropics_words(scene: Scene) -> None:
+    with pytest.raises(anthropic.BadRequestError, match="limit"):
+        scene.messages.models.list(limit=0)
+
+
 async def test_the_asynchronous_clients_list_models(scene: Scene) -> None:
     async with scene.async_chat() as client:
         chat = [model.id async for model in client.models.list()]
