@@ -53,6 +53,8 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
     "/v1/responses": RESPONSES,
     "/api/chat": spoken.OLLAMA,
     "/api/generate": spoken.OLLAMA_GENERATE,
+    "/api/embed": spoken.OLLAMA_EMBED,
+    "/api/embeddings": spoken.OLLAMA_EMBEDDINGS,
     "/v1/embeddings": spoken.EMBEDDINGS,
     "/v1/completions": spoken.COMPLETIONS,
 }

@@ -134,6 +134,8 @@ def shown_of(model: Model, named: Mapping[str, Model]) -> Shown:
     can = target.capabilities
     able = {"tools": can.tools, "vision": can.vision, "thinking": target.thinks.able}
     capabilities = ("completion", *(name for name, has in able.items() if has))
+    if can.embeddings:
+        capabilities = ("embedding",)
     name = target.shown
     listed = name if tagged(name) in named else tagged(name)
     return Shown(name, listed, target.provider, target.model, capabilities, can.context)

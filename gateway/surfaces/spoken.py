@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Dialect
-from gateway.wire.ollama import OllamaChat, OllamaGenerate
+from gateway.wire.ollama import OllamaChat, OllamaEmbed, OllamaEmbeddings, OllamaGenerate
 from gateway.wire.openai_chat import OpenAIChat
 from gateway.wire.openai_completions import OpenAICompletions
 from gateway.wire.openai_embeddings import OpenAIEmbeddings
@@ -23,6 +23,8 @@ EMBEDDINGS: Final[Dialect] = OpenAIEmbeddings()
 COMPLETIONS: Final[Dialect] = OpenAICompletions()
 OLLAMA: Final[Dialect] = OllamaChat()
 OLLAMA_GENERATE: Final[Dialect] = OllamaGenerate()
+OLLAMA_EMBED: Final[Dialect] = OllamaEmbed()
+OLLAMA_EMBEDDINGS: Final[Dialect] = OllamaEmbeddings()
 DIALECTS: Final[Mapping[str, Dialect]] = {
     one.name: one for one in (CHAT, MESSAGES, RESPONSES, OLLAMA, OLLAMA_GENERATE)
 }

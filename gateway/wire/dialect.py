@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError
@@ -13,6 +13,8 @@ from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.reply import Reply
 from techniques.core.request import Relay
 
+Rewrite: TypeAlias = "Callable[[Sequence[bytes], Summary], list[bytes]]"
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -20,6 +22,8 @@ class Call:
 
     ``wishes`` is the body's ``reliability`` object. ``include_usage`` tells whether a stream must
     report usage. With ``idle`` nothing is asked of the model: the client looks whether it is there.
+    ``rewrite`` makes of a relayed answer that is not streamed one of the client's dialect, where
+    that is another than the relay's.
     """
 
     dialect: str
@@ -29,6 +33,7 @@ class Call:
     include_usage: bool = False
     wishes: Mapping[str, Json] = NOTHING
     idle: bool = False
+    rewrite: Rewrite | None = None
 
 
 class Times(NamedTuple):

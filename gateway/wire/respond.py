@@ -161,6 +161,8 @@ class Exchange:
         if not relayed:
             summary = replace(self.summary(), trace=tuple(traced))
             relayed.append(self.dialect.whole(self.call, _folded(told), summary))
+        elif self.call.rewrite is not None:
+            relayed = self.call.rewrite(relayed, self.summary())
         await self._send_whole(200, relayed, [_JSON, *self.head()])
 
     async def _stream(self, answer: Answer, encoder: Encoder) -> None:

@@ -10,9 +10,11 @@ import pytest
 
 from techniques.core.json import Json
 from tests.e2e.conftest import Scene
+from tests.e2e.test_embeddings import TEXTS, host
 from tests.e2e.test_ollama import CALLING, GREETING, HI, PIXEL, TOOL, answered
 from tests.e2e.turns import MODELS, streamed, whole
 from tests.fakes import script
+from tests.fakes.embeddings import vector_of
 from tests.fakes.gateway import KEYS
 
 ollama = pytest.importorskip("ollama")
@@ -101,3 +103,14 @@ def test_it_raises_at_errors(scene: Scene, client: Any) -> None:
         client.delete("oa-model")
 
     assert unknown.value.status_code == 404
+
+
+def test_it_embeds(scene: Scene, client: Any) -> None:
+    scene.upstream.chooses(host())
+
+    answer = client.embed("oa-embed", TEXTS)
+    old = client.embeddings("oa-embed", "a text")
+
+    assert [list(vector) for vector in answer.embeddings] == [vector_of(text) for text in TEXTS]
+    assert answer.prompt_eval_count == 4
+    assert list(old.embedding) == vector_of("a text")

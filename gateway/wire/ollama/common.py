@@ -72,16 +72,16 @@ def logprobs_of(told: Json) -> JsonObject:
 
 def ending(call: Call, reason: FinishReason, usage: Usage | None, summary: Summary) -> JsonObject:
     """Return the fields that end an answer: why, after how long, with how many tokens."""
-    lockgate = _lockgate(summary)
+    beside = lockgate(summary)
     if call.idle:
         over = is_over(call.relay.body.get("keep_alive"))
-        return {"done": True, "done_reason": "unload" if over else "load", **lockgate}
+        return {"done": True, "done_reason": "unload" if over else "load", **beside}
     own = summary.usage if usage is None or summary.total else usage
     counts = {"prompt_eval_count": own.input_tokens, "eval_count": own.output_tokens}
     times = _durations(summary, streamed=call.streamed)
     memory: JsonObject = {"context": []} if call.dialect == GENERATE else {}
     why = {"done": True, "done_reason": _REASONS[reason]}
-    return {**why, **memory, **times, **counts, **lockgate}
+    return {**why, **memory, **times, **counts, **beside}
 
 
 def _durations(summary: Summary, *, streamed: bool) -> JsonObject:
@@ -96,14 +96,22 @@ def _durations(summary: Summary, *, streamed: bool) -> JsonObject:
     held_s = min(times.paused_s, begun_s if streamed else times.total_s)
     read_s = max(begun_s - held_s, 0.0)
     return {
-        "total_duration": round(times.total_s * _NS),
+        **spent(summary),
         "load_duration": round(held_s * _NS),
         "prompt_eval_duration": round(read_s * _NS),
         "eval_duration": round(max(times.total_s - held_s - read_s, 0.0) * _NS),
     }
 
 
-def _lockgate(summary: Summary) -> JsonObject:
+def spent(summary: Summary) -> JsonObject:
+    """Return how long a request took, and how much of it a rate limit held it."""
+    times = summary.times
+    held_s = min(times.paused_s, times.total_s)
+    total, held = round(times.total_s * _NS), round(held_s * _NS)
+    return {"total_duration": total, "load_duration": held}
+
+
+def lockgate(summary: Summary) -> JsonObject:
     """Return what the whole run came to, where the client is to be told."""
     if summary.trailer is None:
         return {}
