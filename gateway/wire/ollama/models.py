@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from hashlib import sha256
 from typing import Final
 
@@ -37,8 +37,8 @@ def tagged(name: str) -> str:
 
 
 def row(shown: Shown) -> JsonObject:
-    """Return the row of a model in a list."""
-    digest = sha256("\n".join((shown.name, shown.provider, shown.model)).encode()).hexdigest()
+    """Return the row of a model in a list; another digest tells clients that it has changed."""
+    digest = sha256(repr(astuple(shown)).encode()).hexdigest()
     return {
         "name": shown.listed,
         "model": shown.listed,

@@ -87,6 +87,17 @@ async def test_models_are_listed_with_their_tags() -> None:
     assert listed[0]["details"]["families"] == ["sim"]
 
 
+async def test_a_model_that_has_changed_has_another_digest() -> None:
+    digests = set()
+    for can in ({}, {"tools": False}, {"context": 9}, {"embeddings": True}):
+        models = [{"name": "m", "provider": "sim", "model": "sim-small", "capabilities": can}]
+        async with served(models=models) as gateway:
+            (row,) = (await gateway.ask("/api/tags")).json["models"]
+            digests.add(row["digest"])
+
+    assert len(digests) == 4
+
+
 async def test_each_name_that_is_listed_is_that_of_its_model() -> None:
     async with served() as gateway:
         for row in (await gateway.ask("/api/tags")).json["models"]:
