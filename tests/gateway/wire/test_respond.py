@@ -7,12 +7,14 @@ from contextlib import asynccontextmanager
 from time import monotonic
 
 import anyio
+import orjson
 import pytest
 
 from gateway.metering.ledger import CallFinished, Ledger
 from gateway.wire import respond
 from gateway.wire.anthropic import AnthropicMessages
 from gateway.wire.dialect import Call, Dialect, Encoder, Summary
+from gateway.wire.ollama import OllamaChat
 from gateway.wire.openai_chat import OpenAIChat
 from gateway.wire.openai_chat.encode import ChunkEncoder
 from pricing.usage import Usage
@@ -305,6 +307,21 @@ async def test_a_stream_that_is_no_event_stream_is_kept_alive_in_its_own_form(
     assert b'{"held":"rpm"}\n' in client.content
     assert b"{}\n" in client.content
     assert b"\n: " not in client.content
+
+
+async def test_a_hold_is_a_line_without_text_to_clients_of_ollama(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(respond, "_HELD_AFTER_S", 0.01)
+
+    client = await _held_for(OllamaChat(), 0.08, 0.03)
+
+    told = [orjson.loads(line) for line in client.content.splitlines()]
+    state = {"state": "held", "eta_ms": 900, "position": 2, "reason": "rpm"}
+    assert told[0]["lockgate"] == state
+    assert [line["done"] for line in told] == [False] * (len(told) - 1) + [True]
+    assert "".join(line["message"]["content"] for line in told) == "Hello"
+    assert any(line["message"]["content"] == "" and "lockgate" not in line for line in told[:-1])
 
 
 @pytest.mark.parametrize("dialect", [OpenAIChat(), AnthropicMessages()], ids=lambda d: d.name)
