@@ -53,6 +53,7 @@ _TYPES: Mapping[int, str] = {
 _CODES: Mapping[FailureKind, str] = {
     "quota": "insufficient_quota",
     "context_overflow": "context_length_exceeded",
+    "authentication": "upstream_authentication",
 }
 """Names that this API has no type for, of failures whose provider gave none."""
 _PASSED_ON = frozenset({400, 403, 404, 409, 413, 422})
@@ -87,7 +88,8 @@ def encode_failure(error: GatewayError) -> Failure:
 def error_object(error: GatewayError) -> JsonObject:
     """Return the ``error`` object of a response or of an ``error`` event."""
     if isinstance(error, UpstreamFailed) and error.kind == "authentication":
-        return {"type": "api_error", "message": _REFUSED_KEY}
+        details = {"error_code": _CODES[error.kind]}
+        return {"type": "api_error", "message": _REFUSED_KEY, "details": details}
     kind = _TYPES.get(_class(error), "api_error")
     said: JsonObject = {"type": kind, "message": _message(error)[:_LONGEST]}
     if code := _code(error):
@@ -98,7 +100,8 @@ def error_object(error: GatewayError) -> JsonObject:
 def _code(error: GatewayError) -> str | None:
     """Return what programs call *error*: the provider's own name for it, where it has one."""
     if isinstance(error, UpstreamFailed) and not isinstance(error, HeldBack):
-        return error.said.code or _CODES.get(error.kind)
+        barred = error.kind == "rejected" and error.said.status == 403
+        return error.said.code or ("upstream_forbidden" if barred else _CODES.get(error.kind))
     return error.code
 
 
