@@ -11,6 +11,7 @@ from gateway.wire.drafts import draft
 from gateway.wire.openai_responses.events import Events, comment
 from gateway.wire.openai_responses.failure import stream_error
 from gateway.wire.openai_responses.items import Called, Item, Message, Reasoning, Whole, added
+from gateway.wire.openai_responses.namespaces import owned
 from gateway.wire.openai_responses.output import call_id, reasoning, tokens_of
 from gateway.wire.openai_responses.reasoning import encrypted, redacted
 from gateway.wire.openai_responses.response import (
@@ -243,7 +244,8 @@ class ResponseEncoder:
         opening = self._next()
         place, free_form = len(self._items), event.name in self._names.free_form
         item_id = self._names.of("ctc" if free_form else "fc", place)
-        called = ToolCall(call_id(event.id, self._names, place), event.name, "")
+        made = ToolCall(call_id(event.id, self._names, place), event.name, "")
+        called = owned(made, self._names.own)
         begun = Called(item_id, place, called, free_form=free_form)
         self._calls[event.index] = begun
         return opening + self._add(begun)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
+from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 from gateway.wire.openai_responses.fields import NAME
+from gateway.wire.openai_responses.namespaces import Own, group_of, owned
 from gateway.wire.openai_responses.reasoning import encrypted, redacted
 from techniques.core.free_form import unwrapped
 from techniques.core.json import Json, JsonObject
@@ -28,11 +30,13 @@ _Spoken: Final = Text | Refusal
 class Names(NamedTuple):
     """Names the items of one response, by their places in it.
 
-    ``base`` is the response's own name, ``free_form`` the tools whose input is no JSON.
+    ``base`` is the response's own name, ``free_form`` the tools whose input is no JSON, ``own``
+    what the client calls the tools of groups.
     """
 
     base: str
     free_form: frozenset[str] = frozenset()
+    own: Mapping[str, Own] = MappingProxyType({})
 
     def of(self, kind: str, place: int) -> str:
         """Return the id of the item at *place*; *kind* is the prefix of its like."""
@@ -71,12 +75,12 @@ def reasoning(item_id: str, text: str, made: str | None = None) -> JsonObject:
 
 
 def call(item_id: str, status: Status, called: ToolCall, *, free_form: bool) -> JsonObject:
-    """Return a wish to call a tool: a function, or one whose input is text."""
+    """Return a wish to call a tool, as the client calls it: a function, or one that takes text."""
     if free_form:
         kind, given = "custom_tool_call", {"input": unwrapped(called.arguments)}
     else:
         kind, given = "function_call", {"arguments": called.arguments}
-    named = {"call_id": called.id, "name": called.name}
+    named = {"call_id": called.id, "name": called.name, **group_of(called)}
     return {"id": item_id, "type": kind, "status": status, **named, **given}
 
 
@@ -152,7 +156,7 @@ def _call(part: Part, names: Names, place: int) -> JsonObject:
     free_form = part.name in names.free_form
     item_id = names.of("ctc" if free_form else "fc", place)
     named = call_id(part.id, names, place)
-    called = ToolCall(named, part.name, part.arguments or "{}")
+    called = owned(ToolCall(named, part.name, part.arguments or "{}"), names.own)
     return call(item_id, "completed", called, free_form=free_form)
 
 

@@ -10,6 +10,8 @@ from typing import Final
 from uuid import uuid4
 
 from gateway.wire.dialect import Call, Summary
+from gateway.wire.openai_responses.fields import is_free_form_tool
+from gateway.wire.openai_responses.namespaces import own_names, plain
 from gateway.wire.openai_responses.output import Names, Status
 from pricing.usage import Usage
 from techniques.core.events import FinishReason
@@ -23,7 +25,6 @@ _INCOMPLETE: Final[Mapping[FinishReason, str]] = {
 }
 """Why an answer is not all that it was to be; every other reason completes it."""
 _TIERS: Final = frozenset({"auto", "default", "flex", "scale", "priority"})
-_FREE_FORM: Final = "custom"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ class Frame:
     @property
     def names(self) -> Names:
         """The names of its items."""
-        return Names(self.id.removeprefix(_ID), free_form_tools(self.call))
+        tools = self.call.relay.body.get("tools")
+        return Names(self.id.removeprefix(_ID), free_form_tools(self.call), own_names(tools))
 
     def response(self, status: str, output: list[Json], **told: Json) -> JsonObject:
         """Return the response with that *status* and *output*; *told* are fields that differ."""
@@ -106,14 +108,8 @@ def _tool(tool: Json) -> Json:
 
 def free_form_tools(call: Call) -> frozenset[str]:
     """Return the names of the tools whose input is text, as far as they can be read."""
-    tools = call.relay.body.get("tools")
-    return frozenset(
-        tool["name"]
-        for tool in (tools if isinstance(tools, list) else ())
-        if isinstance(tool, dict)
-        and tool.get("type") == _FREE_FORM
-        and isinstance(tool.get("name"), str)
-    )
+    tools = plain(call.relay.body.get("tools"))
+    return frozenset(name for name, tool in tools if is_free_form_tool(tool))
 
 
 def response_id(provided: str, request_id: str) -> str:

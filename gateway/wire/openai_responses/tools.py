@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from gateway.wire.openai_chat.fields import Fields, flag, items, required, text, thing, wrong
+from gateway.wire.openai_responses import namespaces
 from gateway.wire.openai_responses.fields import NAME, others
 from techniques.core.free_form import TYPE, parameters
 from techniques.core.json import Json, JsonObject
@@ -23,7 +24,9 @@ Tools = tuple[Tool | Opaque, ...]
 
 def tools_of(body: Fields) -> Tools:
     """Return the tools that may be called: those of ``tool_choice`` where it names some."""
-    tools = tuple(_tool(tool, f"tools[{n}]") for n, tool in enumerate(items(body, "tools")))
+    tools = tuple(
+        one for n, tool in enumerate(items(body, "tools")) for one in _tools(tool, f"tools[{n}]")
+    )
     choice = body.get("tool_choice")
     if not isinstance(choice, dict) or choice.get("type") != "allowed_tools":
         return tools
@@ -32,6 +35,17 @@ def tools_of(body: Fields) -> Tools:
         for n, tool in enumerate(items(choice, "tools", "tool_choice."))
     ]
     return tuple(tool for tool in tools if _is_allowed(tool, allowed))
+
+
+def _tools(tool: Json, at: str) -> Tools:
+    """Return what *tool* is: itself, or the tools of a group."""
+    if not isinstance(tool, dict) or tool.get("type") != namespaces.KIND:
+        return (_tool(tool, at),)
+    group, told = required(tool, "name", f"{at}."), text(tool, "description", f"{at}.")
+    inner = enumerate(items(tool, "tools", f"{at}."))
+    return tuple(
+        namespaces.grouped(_tool(one, f"{at}.tools[{n}]"), group, told) for n, one in inner
+    )
 
 
 def _tool(tool: Json, at: str) -> Tool | Opaque:
@@ -73,9 +87,14 @@ def _named(tool: Json, at: str) -> JsonObject:
 
 def _is_allowed(tool: Tool | Opaque, allowed: list[JsonObject]) -> bool:
     if isinstance(tool, Tool):
-        return any(tool.name == one.get("name") for one in allowed)
+        return any(tool.name in names for names in map(_names, allowed))
     same = ("type", "server_label") if tool.value.get("type") == "mcp" else ("type",)
     return any(all(one.get(n) == tool.value.get(n) for n in same) for one in allowed)
+
+
+def _names(one: JsonObject) -> frozenset[str]:
+    """Return the names of the tools that *one* entry of the allowed ones stands for."""
+    return frozenset(name for name, _ in namespaces.plain([one]))
 
 
 def choice_of(body: Fields, extra: JsonObject) -> ToolChoice | None:
@@ -90,7 +109,9 @@ def choice_of(body: Fields, extra: JsonObject) -> ToolChoice | None:
         raise wrong("tool_choice", "a string or an object")
     kind = required(choice, "type", "tool_choice.")
     if kind in _READERS:
-        return ToolChoice("named", required(choice, "name", "tool_choice."), parallel)
+        group = text(choice, namespaces.KIND, "tool_choice.")
+        named = namespaces.joined(group, required(choice, "name", "tool_choice."))
+        return ToolChoice("named", named, parallel)
     if kind == "allowed_tools":
         mode = required(choice, "mode", "tool_choice.")
         return ToolChoice(_mode(mode, "tool_choice.mode"), None, parallel)

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from gateway.wire.openai_chat.fields import required, text, wrong
 from gateway.wire.openai_responses.fields import NAME
+from gateway.wire.openai_responses.namespaces import KIND, joined
 from gateway.wire.openai_responses.parts import parts_of
 from gateway.wire.openai_responses.reasoning import thinking_of
 from techniques.core.free_form import TYPE, wrapped
@@ -86,15 +87,20 @@ def _message(item: JsonObject, at: str) -> _Item:
     return _Item(role, parts_of(item.get("content"), f"{at}content"))
 
 
+def _name(item: JsonObject, at: str) -> str:
+    """Return the name among all tools of the one that was called."""
+    return joined(text(item, KIND, at), required(item, "name", at))
+
+
 def _function_call(item: JsonObject, at: str) -> _Item:
     arguments = text(item, "arguments", at) or ""
-    call = ToolCall(required(item, "call_id", at), required(item, "name", at), arguments)
+    call = ToolCall(required(item, "call_id", at), _name(item, at), arguments)
     return _Item("assistant", (call,))
 
 
 def _custom_call(item: JsonObject, at: str) -> _Item:
     given = wrapped(text(item, "input", at) or "")
-    named = required(item, "call_id", at), required(item, "name", at)
+    named = required(item, "call_id", at), _name(item, at)
     return _Item("assistant", (ToolCall(*named, given, extra={"type": TYPE}),))
 
 
