@@ -14,6 +14,8 @@ from tests.e2e.conftest import CHANGES
 from tests.fakes.gateway import KEYS, Gateway, settings
 from tests.fakes.upstream import ScriptedUpstream, dead_port
 
+KNOWN_TO_CODEX = "gpt-5.5"
+
 
 @pytest.fixture
 def anyio_backend() -> str:
@@ -60,7 +62,9 @@ def _stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     held, dead = dead_port()
     desks: dict[str, Desk] = {}
     with held, ScriptedUpstream() as upstream:
-        config = settings(upstream.port, dead, {**CHANGES, "server": {"max_body": "8MiB"}})
+        known: Json = {"name": KNOWN_TO_CODEX, "provider": "an", "model": "claude-opus-4-8"}
+        changes = {**CHANGES, "models": [*CHANGES["models"], known]}
+        config = settings(upstream.port, dead, {**changes, "server": {"max_body": "8MiB"}})
         with Gateway(tmp_path_factory.mktemp("gateway"), config) as gateway:
             yield Stage(upstream, gateway, desks)
             for desk in desks.values():

@@ -58,7 +58,9 @@ def formed(value: Json) -> Callable[[Asked], Turn]:
 def tool_names(body: JsonObject) -> Iterator[str]:
     """Yield the names of the tools that *body* offers."""
     for tool in body.get("tools") or ():
-        yield tool["function"]["name"] if "function" in tool else tool["name"]
+        named = tool.get("function", tool)
+        if "name" in named:
+            yield named["name"]
 
 
 def results(asked: Asked) -> list[tuple[str, str]]:

@@ -24,19 +24,26 @@ _OPENAI: Final = USUAL | {"tools_streamed", "retried", "listed"}
 _ANTHROPIC: Final = _OPENAI | {"runner", "reasoning", "counted"}
 _INSTRUCTOR: Final = frozenset({"structured", "as_json", "partial", "again"})
 _BOTH: Final = ("chat", "messages")
-_VERCEL: Final = ("chat", "compatible", "messages")
+_ALL: Final = (*_BOTH, "responses")
+_RESPONSES: Final = _AGENT | {"retried"}
+_VERCEL: Final = ("chat", "compatible", "messages", "responses")
 CLIENTS: Final[Mapping[str, Client]] = {
     "openai-python": Client("openai_sdk", "frameworks", ("chat",), _OPENAI),
+    "responses-python": Client("responses_sdk", "frameworks", ("responses",), _RESPONSES),
+    "responses-python-2": Client("responses_sdk", "older", ("responses",), _RESPONSES),
+    "responses-node": Client("responses", "node", ("responses",), _RESPONSES),
     "openai-python-2": Client("openai_sdk", "older", ("chat",), _OPENAI),
     "openai-node": Client("openai", "node", ("chat",), _OPENAI),
     "anthropic-python": Client("anthropic_sdk", "frameworks", ("messages",), _ANTHROPIC),
     "anthropic-python-0": Client("anthropic_sdk", "older", ("messages",), _ANTHROPIC),
     "anthropic-node": Client("anthropic", "node", ("messages",), _ANTHROPIC),
     "vercel": Client("vercel", "node", _VERCEL, _AGENT | {"retried"}),
-    "langchain": Client("langchain", "frameworks", _BOTH, USUAL | {"graph", "reasoning"}),
-    "langchain-node": Client("langchain", "node", _BOTH, USUAL),
-    "pydantic-ai": Client("pydantic_ai_agent", "frameworks", _BOTH, _AGENT),
-    "openai-agents": Client("openai_agents", "frameworks", ("chat",), _AGENT | {"handoff"}),
+    "langchain": Client("langchain", "frameworks", _ALL, USUAL | {"graph", "reasoning"}),
+    "langchain-node": Client("langchain", "node", _ALL, USUAL),
+    "pydantic-ai": Client("pydantic_ai_agent", "frameworks", _ALL, _AGENT),
+    "openai-agents": Client(
+        "openai_agents", "frameworks", ("chat", "responses"), _AGENT | {"handoff"}
+    ),
     "instructor": Client("instructor_client", "older", _BOTH, _INSTRUCTOR),
     "llama-index": Client("llama_index", "older", ("chat",), USUAL),
 }
