@@ -54,6 +54,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("A field has a wrong value", _rejected("invalid_value")),
     ("A field is missing", _rejected("missing_required_parameter")),
     ("The response to go on with is not kept", _rejected("previous_response_not_found")),
+    ("The item that is referred to is not kept", _rejected("item_not_found")),
     ("There is no wish of this name", _rejected("unknown_wish")),
     ("A wish has a wrong value", _rejected("invalid_wish")),
     ("There is no such technique", _rejected("unknown_technique")),

@@ -54,7 +54,8 @@ _ASKED: Final[Mapping[str, Mapping[str, Json]]] = {
     "`reasoning` that a Responses provider encrypted": _items(
         {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}, _CALL
     ),
-    "`item_reference`; calls of OpenAI's own tools": _items({"type": "item_reference", "id": "m"}),
+    "`item_reference`": _items({"type": "item_reference", "id": "m"}),
+    "calls of OpenAI's own tools": _items({"type": "web_search_call", "id": "w"}),
     "function tools": {"tools": [{"type": "function", "name": "f", "parameters": _SCHEMA}]},
     "custom tools, `custom_tool_call`": {"tools": [{"type": "custom", "name": "f"}]},
     "OpenAI's own tools (`web_search`, `mcp`, `local_shell` …)": {"tools": [{"type": "mcp"}]},

@@ -33,7 +33,6 @@ AREAS: Final = MappingProxyType(
 
 COMING: Final = MappingProxyType(
     {
-        "RSP": "7 · Every client",
         "CACHE": "Reuse",
         "COST": "5 · Money and sight",
     }

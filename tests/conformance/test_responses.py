@@ -54,6 +54,43 @@ def test_what_was_begun_is_closed_however_the_upstream_ends(stage: Stage, end: s
     assert message["content"][0]["text"] == "Hello"
 
 
+def made(kind: str, number: int, **fields: Json) -> bytes:
+    """Return an event of a Responses upstream, whose data has the response's bare fields."""
+    response = {"id": "resp_up", "object": "response", "output": [], **fields}
+    return script.event(kind, sequence_number=number, response=response)
+
+
+CREATED = made("response.created", 0, status="in_progress")
+USED = {"input_tokens": 3, "output_tokens": 1, "total_tokens": 4}
+COMPLETED = made("response.completed", 1, status="completed", usage=USED)
+
+
+@pytest.mark.case("RSP-02")
+def test_a_native_stream_ends_with_its_last_event_and_no_mark(stage: Stage) -> None:
+    stage.upstream.plays(sse(CREATED, COMPLETED, framing="close", end="fin"))
+
+    answer = stage.responses_stream(model="rs-model")
+
+    assert [event["type"] for event in answer.said] == ["response.created", "response.completed"]
+    assert answer.dones == 0
+    row = stage.row(answer)
+    assert (row["outcome"], row["input_tokens"], row["output_tokens"]) == ("ok", 3, 1)
+
+
+@pytest.mark.case("RSP-02")
+def test_a_native_stream_that_lost_its_last_event_is_no_success(stage: Stage) -> None:
+    item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "in_progress"}
+    added = {"output_index": 0, "item": {**item, "content": []}, "sequence_number": 1}
+    begun = script.event("response.output_item.added", **added)
+    stage.upstream.plays(sse(CREATED, begun, framing="close", end="fin"))
+
+    answer = stage.responses_stream(model="rs-model")
+
+    assert answer.said[-1]["type"] == "response.failed"
+    assert answer.said[-1]["response"]["id"] == "resp_up"
+    assert stage.row(answer)["outcome"] != "ok"
+
+
 @pytest.mark.case("RSP-04")
 def test_every_event_names_its_type_and_holds_the_response_where_it_belongs(stage: Stage) -> None:
     stage.upstream.plays(ENDS["told"])
@@ -130,5 +167,27 @@ def test_a_stream_cut_by_its_limit_is_incomplete_and_paid_for(stage: Stage) -> N
     assert told[-1]["type"] == "response.incomplete"
     assert told[-1]["response"]["incomplete_details"] == {"reason": "max_output_tokens"}
     assert told[-1]["response"]["usage"]["output_tokens"] == 16
+    row = stage.row(answer)
+    assert (row["input_tokens"], row["output_tokens"]) == (9, 16)
+
+
+@pytest.mark.case("RSP-06")
+def test_a_chat_client_is_told_that_a_response_was_cut(stage: Stage) -> None:
+    cut: Json = {
+        "id": "resp_1",
+        "object": "response",
+        "status": "incomplete",
+        "incomplete_details": {"reason": "max_output_tokens"},
+        "output": [{"type": "reasoning", "id": "rs_1", "summary": []}],
+        "usage": {"input_tokens": 9, "output_tokens": 16, "total_tokens": 25},
+    }
+    stage.upstream.plays(script.body(cut))
+
+    answer = stage.chat(model="rs-model", max_completion_tokens=16)
+
+    assert answer.status == 200, answer.body
+    [choice] = answer.json["choices"]
+    assert not choice["message"]["content"]
+    assert choice["finish_reason"] == "length"
     row = stage.row(answer)
     assert (row["input_tokens"], row["output_tokens"]) == (9, 16)

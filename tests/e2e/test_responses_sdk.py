@@ -298,7 +298,9 @@ def test_a_tool_that_takes_text_is_offered_as_a_function(scene: Scene, model: st
 
 
 @pytest.mark.parametrize("model", TRANSLATED)
-@pytest.mark.parametrize("kind", ["item_reference", "web_search_call", "computer_call_output"])
+@pytest.mark.parametrize(
+    "kind", ["image_generation_call", "web_search_call", "computer_call_output"]
+)
 def test_an_item_of_openais_own_is_refused_by_its_name(scene: Scene, model: str, kind: str) -> None:
     asked: Json = {"model": model, "input": [{"type": kind, "id": "x_1"}]}
 

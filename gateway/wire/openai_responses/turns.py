@@ -10,6 +10,7 @@ from gateway.wire.openai_responses.fields import NAME
 from gateway.wire.openai_responses.namespaces import KIND, joined
 from gateway.wire.openai_responses.parts import parts_of
 from gateway.wire.openai_responses.reasoning import thinking_of
+from techniques.core.errors import RequestRejected
 from techniques.core.free_form import TYPE, wrapped
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (
@@ -73,11 +74,24 @@ def _item(item: Json, at: str) -> _Item:
     kind = text(item, "type", f"{at}.")
     if kind is None and "role" not in item and isinstance(item.get("id"), str):
         kind = "item_reference"
+    if kind == "item_reference":
+        raise _not_kept(item, at)
     read = _READERS.get(kind or "message")
     if read is not None:
         return read(item, f"{at}.")
     answers = kind is not None and kind.endswith(("_output", "_response"))
     return _Item("user" if answers else "assistant", (Opaque(NAME, item),))
+
+
+def _not_kept(item: JsonObject, at: str) -> RequestRejected:
+    """Return the error of an item that only its id stands for: here, nobody can look it up."""
+    return RequestRejected(
+        f"Item with id '{str(item.get('id'))[:100]}' not found: items are kept only where the "
+        "gateway's setting responses.store is on. Send the item itself, as clients do with "
+        "store: false.",
+        code="item_not_found",
+        param=at,
+    )
 
 
 def _message(item: JsonObject, at: str) -> _Item:

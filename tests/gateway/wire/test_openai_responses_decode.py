@@ -171,8 +171,6 @@ def test_tools_that_take_text_and_their_calls_are_known_as_such() -> None:
 @pytest.mark.parametrize(
     ("item", "role"),
     [
-        ({"type": "item_reference", "id": "msg_1"}, "assistant"),
-        ({"id": "msg_1"}, "assistant"),
         ({"type": "web_search_call", "id": "ws_1"}, "assistant"),
         ({"type": "computer_call_output", "call_id": "c"}, "user"),
         ({"type": "mcp_approval_response", "approve": True}, "user"),
@@ -287,6 +285,8 @@ def test_what_only_its_provider_knows_is_kept_and_what_says_nothing_is_not() -> 
 
 
 WRONG: list[tuple[dict[str, Json], str]] = [
+    ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "input[0]"),
+    ({"input": [{"id": "msg_1"}]}, "input[0]"),
     ({"model": 1}, "model"),
     ({"input": 1}, "input"),
     ({"input": None}, "input"),
