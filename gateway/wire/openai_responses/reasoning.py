@@ -55,7 +55,7 @@ def undrafted(item: Json) -> Json:
         return item
     summary = [
         {**part, "text": left}
-        for part in item.get("summary") or ()
+        for part in items(item, "summary", "input.")
         if isinstance(part, dict)
         and isinstance(part.get("text"), str)
         and (left := without_drafts(part["text"]))

@@ -87,6 +87,7 @@ def _stated(asked: Mapping[str, Json]) -> JsonObject:
     )
     reasoning = {"effort": None, "summary": None, **(wish if isinstance(wish, dict) else {})}
     form = {"format": {"type": "text"}, "verbosity": "medium"}
+    tools = asked.get("tools")
     given = text.items() if isinstance(text, dict) else ()
     return {
         "metadata": asked.get("metadata") or {},
@@ -94,7 +95,7 @@ def _stated(asked: Mapping[str, Json]) -> JsonObject:
         "reasoning": reasoning,
         "text": {**form, **{name: value for name, value in given if value is not None}},
         "tool_choice": asked.get("tool_choice") or "auto",
-        "tools": [_tool(tool) for tool in asked.get("tools") or ()],
+        "tools": [_tool(tool) for tool in tools] if isinstance(tools, list) else [],
         "top_logprobs": asked.get("top_logprobs") or 0,
         "truncation": asked.get("truncation") or "disabled",
     }

@@ -96,6 +96,18 @@ def test_reasoning_of_another_maker_is_left_out_of_a_relayed_body(mark: str, bar
     assert warned == {("thinking_dropped", "input")}
 
 
+def test_reasoning_that_the_gateway_named_and_nobody_signed_is_not_looked_up() -> None:
+    made = {"type": "reasoning", "id": "rs_01a22cbacc4c_0", "summary": [{"text": "Hm"}]}
+    theirs = {**made, "id": "rs_68c0ffee"}
+    call = {"type": "function_call", "id": "rs_01a22cbacc4c_1", "call_id": "c", "name": "f"}
+    body = {**BODY, "input": [made, theirs, call]}
+
+    assert encoded(relayed(body)) == (
+        {**BODY, "input": [theirs, call]},
+        {("thinking_dropped", "input")},
+    )
+
+
 @pytest.mark.parametrize(
     ("told", "item", "named"),
     [

@@ -374,6 +374,18 @@ def test_drafts_that_come_back_are_taken_out() -> None:
     assert relay.body["input"] == [{**body["input"][1], "summary": [kept]}, body["input"][2]]
 
 
+@pytest.mark.parametrize("summary", [7, "text", {"a": 1}])
+def test_a_summary_that_is_none_is_refused_beside_drafts_too(summary: Json) -> None:
+    reasoning = {"type": "reasoning", "summary": summary}
+    body: dict[str, Json] = {
+        "model": "m",
+        "input": [reasoning, {"role": "user", "content": draft("x")}],
+    }
+
+    with pytest.raises(RequestRejected):
+        DIALECT.decode(body, orjson.dumps(body)).relay.decode()
+
+
 @pytest.mark.parametrize("instead", ["prompt", "previous_response_id", "conversation"])
 def test_an_input_may_be_missing_where_something_else_says_it(instead: str) -> None:
     body = {"model": "m", instead: "x"}

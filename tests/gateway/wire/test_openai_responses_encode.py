@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import orjson
 import pytest
 
@@ -29,7 +31,8 @@ from techniques.core.events import (
     Warned,
 )
 from techniques.core.json import Json
-from techniques.core.request import Opaque
+from techniques.core.reply import Reply
+from techniques.core.request import Opaque, ToolCall
 from techniques.core.signatures import marked
 from tests.gateway.wire.responses_calls import (
     CUSTOM,
@@ -422,6 +425,24 @@ def test_what_was_asked_is_told_again() -> None:
     same = asked.keys() - {"tools", "reasoning", "text", "store"}
     assert {name: body[name] for name in same} == {name: asked[name] for name in same}
     assert body["object"] == "response"
+
+
+ODD: list[dict[str, Json]] = [
+    {name: value}
+    for name in ("tools", "reasoning", "text", "metadata", "tool_choice", "temperature")
+    for value in (7, "odd", [1], {"a": [None]}, True)
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_was_asked_oddly_breaks_no_answer(odd: dict[str, Json]) -> None:
+    """A relayed request is not read, and its answer may have to be written all the same."""
+    asked = {"model": "m", "input": "a", **odd}
+    read = DIALECT.decode({"model": "m", "input": "a"}, b"{}")
+    made = replace(read, relay=replace(read.relay, body=asked))
+
+    folded = Reply((ToolCall("a", "f", "{}"),), "tool_calls")
+    assert orjson.loads(DIALECT.whole(made, folded, QUIET))["status"] == "completed"
 
 
 def test_the_dialect_is_called_by_its_name() -> None:

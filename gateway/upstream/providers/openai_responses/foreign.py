@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -11,7 +12,9 @@ from techniques.core.json import Json
 from techniques.core.signatures import ANTHROPICS, MARK, REDACTED, encrypted_of, item_of
 
 _OTHERS: Final = (ANTHROPICS, REDACTED)
-_IN_RAW: Final = tuple(f'"{mark}'.encode() for mark in (*_OTHERS, MARK))
+_MADE: Final = re.compile(r"rs_[0-9A-Za-z]+_[0-9]+")
+"""The id of an item that the gateway has named: the provider would look for it, and find none."""
+_IN_RAW: Final = tuple(f'"{mark}'.encode() for mark in (*_OTHERS, MARK, "rs_"))
 
 
 def own_only(body: Mapping[str, Json], raw: bytes | None, losses: Losses) -> Mapping[str, Json]:
@@ -33,7 +36,12 @@ def own_only(body: Mapping[str, Json], raw: bytes | None, losses: Losses) -> Map
 
 
 def _is_foreign(item: Json) -> bool:
-    return _encrypted(item).startswith(_OTHERS)
+    encrypted = _encrypted(item)
+    if encrypted:
+        return encrypted.startswith(_OTHERS)
+    fields = as_object(item)
+    named = _MADE.fullmatch(as_text(fields.get("id")))
+    return fields.get("type") == "reasoning" and named is not None
 
 
 def _restored(item: Json) -> Json:
