@@ -11,6 +11,7 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "answer_continued": "The answer had broken off, and the model went on with what there was.",
         "cache_control_dropped": "The provider takes no marks for its prompt cache.",
         "cap_reached": "A cap ended the technique early; the best answer so far is given.",
+        "citations_dropped": "The model named sources, for which there is no place in the answer.",
         "confidence_source_changed": "That source cannot be had here, and this one was used.",
         "confidence_unavailable": "Nothing can tell how sure the model is; votes were counted.",
         "confidence_unusable": "No draw told how sure the model is of it; votes were counted.",
@@ -37,7 +38,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "judge_blind": "The judge or critic sees no pictures, and judged without them.",
         "judge_failed": "So many of the judge's calls failed.",
         "judge_unparsable": "The judge's words gave no verdict; that candidate has none.",
-        "max_tokens_raised": "The limit was raised, as thinking is a part of it at this provider.",
+        "max_tokens_raised": "The limit was raised: thinking is a part of it at this provider, or "
+        "it takes none that low.",
         "no_consensus": "The draws did not agree enough; the most frequent answer is given.",
         "not_combined": "For this reason no answer could be written from the draws; the best one "
         "is given.",

@@ -181,9 +181,29 @@ def test_reasoning_is_asked_for_in_the_form_that_can_be_sent_back_where_there_is
     stored: bool,  # noqa: FBT001
     told: bool,  # noqa: FBT001
 ) -> None:
-    request = asked(thinking=wish, extra={"store": stored})
+    request = asked(thinking=wish, extra={"store": stored}, dialect="openai_responses")
 
     assert sent(request, thinking_target(model)).get("include") == (INCLUDED if told else None)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "wish", "told"),
+    [
+        ("anthropic", ON, True),
+        ("anthropic", None, False),
+        ("anthropic", ThinkingWish("off"), False),
+        ("openai_chat", ON, False),
+        ("ollama", None, False),
+    ],
+)
+def test_a_client_that_could_not_send_reasoning_back_or_did_not_ask_for_it_gets_no_empty_block(
+    dialect: str,
+    wish: ThinkingWish | None,
+    told: bool,  # noqa: FBT001
+) -> None:
+    request = asked(thinking=wish, dialect=dialect)
+
+    assert sent(request, thinking_target("o3")).get("include") == (INCLUDED if told else None)
 
 
 def test_a_model_that_cannot_help_thinking_gets_room_for_it() -> None:
@@ -199,7 +219,7 @@ def test_what_thinking_forbids_beside_it_is_lost_by_name() -> None:
     body, warned = encoded(asked(thinking=ON, sampling=sampling), thinking_target("gpt-5.2"))
 
     assert not {"temperature", "top_p", "top_logprobs"} & body.keys()
-    assert body["include"] == INCLUDED
+    assert body["include"] == []
     assert warned == {("field_dropped", "temperature"), ("field_dropped", "top_logprobs")}
 
 

@@ -20,6 +20,7 @@ from techniques.core.events import (
     ToolCallDelta,
     ToolCallStarted,
     UsageReported,
+    Warned,
 )
 from techniques.core.json import Json
 from techniques.core.request import Opaque, Refusal, Text, Thinking, ToolCall
@@ -225,6 +226,15 @@ def test_reasoning_that_can_only_be_decrypted_is_an_empty_signed_block() -> None
     raw = b"".join(responses.events((responses.reasoning(encrypted="gA=="), [])))
 
     assert folded(read(decoding(), [raw])).parts == (Thinking("", marked("gA==", "rs_77")),)
+
+
+def test_citations_are_lost_by_name() -> None:
+    cited = responses.message("It is so.")
+    cited["content"][0]["annotations"] = [{"type": "url_citation", "url": "https://x"}]
+    events = read(decoding(), responses.events((cited, ["It is so."])))
+
+    assert Warned("citations_dropped", "annotations") in events
+    assert folded(events).text == "It is so."
 
 
 def test_a_refusal_is_one_and_ends_as_any_answer() -> None:

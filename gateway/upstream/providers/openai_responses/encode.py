@@ -12,8 +12,8 @@ from gateway.upstream.providers.openai_responses import options
 from gateway.upstream.providers.openai_responses.adapt import Body, adapt
 from gateway.upstream.providers.openai_responses.foreign import own_only
 from gateway.upstream.providers.openai_responses.items import conversation_of
-from gateway.upstream.providers.openai_responses.names import DIALECT, PATH
-from gateway.upstream.providers.openai_responses.thinking import thinking
+from gateway.upstream.providers.openai_responses.names import DIALECT, ENCRYPTED, PATH
+from gateway.upstream.providers.openai_responses.thinking import hand_over, thinking
 from techniques.core.json import JsonObject
 from techniques.core.request import Relay, Request
 
@@ -92,5 +92,9 @@ def _written(request: Request, target: Target, losses: Losses) -> Body:
         body.pop(name, None)
     if body.get("store") is None:
         body["store"] = False
-    thinking(body, request.thinking or target.thinking, target, losses)
+    wish = request.thinking or target.thinking
+    if wish is not None:
+        thinking(body, wish, target, losses)
+    if body["store"] is not True and hand_over(request, wish, target):
+        options.include(ENCRYPTED, body)
     return body

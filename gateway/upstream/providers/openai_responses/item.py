@@ -18,6 +18,7 @@ from techniques.core.events import (
     ThinkingDelta,
     ToolCallDelta,
     ToolCallStarted,
+    Warned,
 )
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Opaque
@@ -104,6 +105,8 @@ class Item:
                 yield from self.settle("refusal", index, fields.get("refusal"))
             else:
                 yield from self.settle("text", index, fields.get("text"), fields.get("logprobs"))
+            if fields.get("annotations"):
+                yield Warned("citations_dropped", "annotations")
 
     def _reasoning(self, item: JsonObject) -> Iterator[Event]:
         for sort, name in (("summary", "summary"), ("reasoning", "content")):

@@ -7,26 +7,34 @@ from typing import Final
 from gateway.upstream.openai.losses import Losses
 from gateway.upstream.openai.payload import as_list, as_object
 from gateway.upstream.provider import Target
-from gateway.upstream.providers.openai_responses.names import ENCRYPTED, LOGPROBS
-from gateway.upstream.providers.openai_responses.options import include
+from gateway.upstream.providers.openai_responses.names import DIALECT, LOGPROBS
 from gateway.upstream.thinking import Settled, Thinks, settle
 from techniques.core.json import Json, JsonObject
-from techniques.core.request import ThinkingWish
+from techniques.core.request import Request, ThinkingWish
 
 _LIMIT: Final = "max_output_tokens"
 _SAMPLING: Final = ("temperature", "top_p", "top_logprobs")
 
 
-def thinking(body: JsonObject, wish: ThinkingWish | None, target: Target, losses: Losses) -> None:
+def hand_over(request: Request, wish: ThinkingWish | None, target: Target) -> bool:
+    """Tell whether reasoning is to come in the form in which it can be sent back.
+
+    Clients of chat completions cannot send it back, and those of Anthropic's dialect that did not
+    ask for thinking look for text in the first block.
+    """
+    asked = request.thinking is not None and request.thinking.thinks
+    if request.dialect == "openai_chat" or not (asked or request.dialect in {"", DIALECT}):
+        return False
+    if wish is None:
+        return target.thinks.known and target.thinks.unasked
+    return settle(wish, target.thinks).on
+
+
+def thinking(body: JsonObject, wish: ThinkingWish, target: Target, losses: Losses) -> None:
     """Write *wish* into *body* as *target* takes it, and take out what it forbids beside it.
 
-    The reasoning is asked for in the form in which it can be sent back, since nothing of it is
-    stored. Its text is asked for only where it was wished to be seen: some accounts may not.
+    Its text is asked for only where it was wished to be seen: some accounts may not.
     """
-    if wish is None:
-        if target.thinks.known and target.thinks.unasked:
-            _hand_over(body)
-        return
     thinks = target.thinks
     settled = settle(wish, thinks)
     for lost in settled.losses:
@@ -37,8 +45,6 @@ def thinking(body: JsonObject, wish: ThinkingWish | None, target: Target, losses
     _make_room(body, settled, losses)
     if settled.on and thinks.sampling == "off":
         without(body, _SAMPLING, losses)
-    if settled.on:
-        _hand_over(body)
 
 
 def _said(wish: ThinkingWish, settled: Settled, thinks: Thinks, losses: Losses) -> JsonObject:
@@ -57,11 +63,6 @@ def _said(wish: ThinkingWish, settled: Settled, thinks: Thinks, losses: Losses) 
 def _own(wish: ThinkingWish) -> JsonObject:
     own = wish.extra.get("reasoning", dict(wish.extra))
     return as_object(own)
-
-
-def _hand_over(body: JsonObject) -> None:
-    if body.get("store") is not True:
-        include(ENCRYPTED, body)
 
 
 def _make_room(body: JsonObject, settled: Settled, losses: Losses) -> None:
