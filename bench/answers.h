@@ -1,4 +1,4 @@
-/* What the mock upstream says: answers and streams of three dialects, written to a connection's buffer. */
+/* What the mock upstream says: answers and streams of three dialects, and embeddings, written to a connection's buffer. */
 #ifndef BENCH_ANSWERS_H
 #define BENCH_ANSWERS_H
 #include "common.h"
@@ -8,7 +8,7 @@ struct conn {
     struct buffer in, out;
     size_t sent; /* bytes of out already written */
     uint64_t due;
-    bool busy, streamed, anthropic, responses, usage, want_write;
+    bool busy, streamed, anthropic, responses, embeds, usage, want_write;
     int deltas, gap_ms, limits, next; /* next: the delta to send, -1 before the head */
     char model[64];
 };
@@ -111,7 +111,30 @@ static void answer(struct conn *c, const char *status, const char *body) {
                      "content-length: %zu\r\n\r\n%s", status, limits(c), strlen(body), body);
 }
 
+/* As many vectors as a stream would have deltas, each of 1,536 numbers in base64. */
+static void embeddings(struct conn *c) {
+    static char vector[8193];
+    static struct buffer body;
+    for (int i = 0; !vector[8191] && i < 8192; i++)
+        vector[i] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[(i * 37 + i / 64) % 64];
+    body.len = 0;
+    appendf(&body, "{\"object\":\"list\",\"data\":[");
+    for (int i = 0; i < c->deltas; i++) {
+        appendf(&body, "%s{\"object\":\"embedding\",\"index\":%d,\"embedding\":\"", i ? "," : "", i);
+        append(&body, vector, 8192);
+        append(&body, "\"}", 2);
+    }
+    appendf(&body, "],\"model\":\"%s\",\"usage\":{\"prompt_tokens\":60,\"total_tokens\":60}}", c->model);
+    appendf(&c->out, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-request-id: req_bench\r\n%s"
+                     "content-length: %zu\r\n\r\n", limits(c), body.len);
+    append(&c->out, body.data, body.len);
+}
+
 static void whole(struct conn *c) {
+    if (c->embeds) {
+        embeddings(c);
+        return;
+    }
     static const char text[] = "The capital of France is Paris. It lies on the Seine, in the north of the country, "
         "and has been the seat of its government, with few interruptions, for about 1000 years.";
     char body[1024];

@@ -62,6 +62,7 @@ def speed_bars(rounds: Rounds) -> list[Bar]:
         Bar("32 connections: CPU per request, times the floor", _ratio(rounds, "c32", cpu), 2.0),
         Bar("32 connections: requests/s that the CPU of one core allows", rps, 1500, at_least=True),
         Bar("32 KB bodies: CPU per request, times the floor", _ratio(rounds, "32k", cpu), 1.6),
+        Bar("16 embeddings: CPU per request, times the floor", _ratio(rounds, "embed16", cpu), 2.0),
         Bar("256 connections, 60 ms upstream: p99, times the floor", slow, 1.5),
         Bar("256 connections, 60 ms upstream: errors", _most(rounds, "d60c256"), 0),
         *_stream_bars(rounds),

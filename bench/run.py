@@ -34,6 +34,7 @@ from bench.scenarios import (
     Figures,
     Scenario,
     chat,
+    embeddings,
     measure,
     messages,
     responses,
@@ -82,6 +83,7 @@ def scenarios(*, quick: bool) -> list[tuple[Scenario, tuple[str, ...]]]:
             Scenario("cross", messages("bench-n50-g20", streamed=True), 64, 128 // share, 50),
             ("gateway",),
         ),
+        (Scenario("embed16", embeddings(), 32, 2000 // share), both),
         (Scenario("rs64", responses(RESPONSES_MODEL, streamed=True), 64, 128 // share, 50), both),
         (
             Scenario("rs cross", responses("bench-n50-g20", streamed=True), 64, 128 // share, 50),

@@ -16,6 +16,7 @@ from techniques.core.json import JsonObject
 KEY: Final = "bench-key"
 _CHAT: Final = "/v1/chat/completions"
 _MESSAGES: Final = "/v1/messages"
+_EMBEDDINGS: Final = "/v1/embeddings"
 _RESPONSES: Final = "/v1/responses"
 _QUESTION: Final = (
     "What is the capital of France, and since when has it been the capital? Be brief."
@@ -24,6 +25,9 @@ _COUNTED: Final = (
     "For about how many thousand years has Paris been the capital of France? Be brief."
 )
 _RULE: Final = "You are a helpful assistant who answers in one or two sentences."
+EMBED_MODEL: Final = "bench-embed-n16"
+"""The mock upstream answers it with sixteen vectors."""
+_INPUTS: Final = 16
 MODELS: Final = ("bench", "bench-d60", "bench-n50-g20", "bench-n200-g0")
 """The mock upstream reads delay, deltas and gap from the name of a model."""
 RESPONSES_MODEL: Final = "bench-rs-n50-g20"
@@ -127,6 +131,13 @@ def responses(model: str, *, streamed: bool = False) -> Call:
     if streamed:
         body["stream"] = True
     return Call(_RESPONSES, orjson.dumps(body), (("authorization", f"Bearer {KEY}"),))
+
+
+def embeddings() -> Call:
+    """Return a call for sixteen embeddings, in base64 as the SDK asks for them."""
+    texts = [f"{place}. {_QUESTION}" for place in range(_INPUTS)]
+    body = {"model": EMBED_MODEL, "input": texts, "encoding_format": "base64"}
+    return Call(_EMBEDDINGS, orjson.dumps(body), (("authorization", f"Bearer {KEY}"),))
 
 
 def _padded(size: int) -> str:

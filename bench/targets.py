@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.rig import HERE, LOAD_CORE, Server, free_port, start
-from bench.scenarios import KEY, MODELS, RESPONSES_MODEL
+from bench.scenarios import EMBED_MODEL, KEY, MODELS, RESPONSES_MODEL
 
 _SECRET: Final = "bench-secret"
 _ROOT: Final = HERE.parent
@@ -44,6 +44,8 @@ def gateway_config(port: int, upstream: int, ending: str = "") -> str:
         f"models:\n{models}"
         f"  - {{name: {RESPONSES_MODEL}, provider: mock-rs,"
         " price: {input: 0.15, output: 0.60}}\n"
+        f"  - {{name: {EMBED_MODEL}, provider: mock, capabilities: {{embeddings: true}},"
+        " price: {input: 0.02, output: 0}}\n"
         f"keys:\n  - {{name: bench, hash: 'hmac-sha256:{digest}'}}\n"
     )
 

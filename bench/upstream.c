@@ -162,7 +162,8 @@ static bool respond(struct conn *c, const char *target, const char *body, size_t
         const char *end = target + 5 + n;
         c->anthropic = n >= 9 && !strncmp(end - 9, "/messages", 9);
         c->responses = n >= 10 && !strncmp(end - 10, "/responses", 10);
-        if (c->anthropic || c->responses || (n >= 17 && !strncmp(end - 17, "/chat/completions", 17))) return model_call(c, body, len);
+        c->embeds = n >= 11 && !strncmp(end - 11, "/embeddings", 11);
+        if (c->anthropic || c->responses || c->embeds || (n >= 17 && !strncmp(end - 17, "/chat/completions", 17))) return model_call(c, body, len);
     }
     if (!strncmp(target, "GET /stats ", 11)) {
         snprintf(stats, sizeof stats, "{\"open\":%ld,\"busy\":%ld,\"accepted\":%ld,\"requests\":%ld,\"aborted\":%ld}",

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import orjson
+
 from gateway.upstream.embeddings.batches import count_of
 from gateway.upstream.embeddings.call import form_of
-from gateway.upstream.embeddings.sheet import Scanner, Sheet
-from gateway.upstream.embeddings.vectors import change_to
+from gateway.upstream.embeddings.sheet import Scanner, Sheet, grouped
 from gateway.upstream.openai.failure import is_error, reported, unreadable
 from gateway.upstream.openai.payload import as_list, as_object, as_text
 from gateway.upstream.providers.openai_chat.payload import usage_of
 from pricing.usage import Usage
 from techniques.core.events import Event, Finished, Relayed, Started, UsageReported
-from techniques.core.json import JsonObject
+from techniques.core.json import Json, JsonObject
 from techniques.core.request import Relay
 
 
@@ -21,12 +22,17 @@ class EmbeddingsReader:
     """Collects one answer to what *relay* asks for."""
 
     def __init__(self, relay: Relay) -> None:
-        self._scanner = Scanner(change_to(form_of(relay)))
+        self._scanner = Scanner(form_of(relay))
+        self._came: list[bytes] = []
         self._wanted = count_of(relay.body.get("input"))
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
         """Collect *chunk*; what there is to write otherwise in it is written now."""
         self._scanner.feed(chunk)
+        if self._scanner.passes is False:
+            self._came.clear()
+        else:
+            self._came.append(chunk)
         return iter(())
 
     def end(self) -> Iterator[Event]:
@@ -37,8 +43,9 @@ class EmbeddingsReader:
         """
         sheet = self._scanner.sheet()
         answer = self._checked(sheet)
+        came = grouped(self._came) if self._came else sheet.pieces()
         yield Started(model=as_text(answer.get("model")))
-        for piece in sheet.pieces():
+        for piece in came:
             yield Relayed(piece)
         usage = used(answer)
         if usage is not None:
@@ -47,7 +54,7 @@ class EmbeddingsReader:
 
     def _checked(self, sheet: Sheet) -> JsonObject:
         try:
-            answer = sheet.value()
+            answer = self._value(sheet)
         except ValueError:
             raise unreadable("is not JSON") from None
         if not isinstance(answer, dict):
@@ -61,6 +68,12 @@ class EmbeddingsReader:
         if not sheet.finite:
             raise unreadable("has an embedding that is not all numbers", usage)
         return answer
+
+    def _value(self, sheet: Sheet) -> Json:
+        try:
+            return sheet.value()
+        except ValueError:  # its vectors are none that can be told by their ends
+            return orjson.loads(b"".join(self._came))
 
 
 def used(answer: JsonObject) -> Usage | None:

@@ -13,13 +13,14 @@ from typing import Final
 
 import orjson
 
-from gateway.upstream.embeddings.vectors import Change, is_finite
+from gateway.upstream.embeddings.vectors import Form, change_to, is_finite
 from techniques.core.json import Json
 
 _VECTOR: Final = re.compile(rb'"embedding"\s*:\s*(?=["\[])')
 _KEY: Final = 64
 """Bytes in which the key of a vector, cut off, is surely whole again."""
-_CLOSES: Final = {b"[": b"]", b'"': b'"'}
+_CLOSES: Final = {ord("["): b"]", ord('"'): b'"'}
+_FORMS: Final[dict[int, Form]] = {ord("["): "float", ord('"'): "base64"}
 _PIECE: Final = 256 * 1024
 """Bytes that are handed on at a time."""
 
@@ -55,54 +56,68 @@ class Sheet:
 
 
 class Scanner:
-    """Takes the vectors out of bytes that may be cut anywhere; *change* writes each."""
+    """Takes the vectors out of bytes that may be cut anywhere.
 
-    def __init__(self, change: Change | None = None) -> None:
-        self._change = change
+    With *wanted* they are written in that form. Where the first is in it, all are taken to be, and
+    none is kept: ``passes`` tells that the answer can be handed on as it came.
+    """
+
+    def __init__(self, wanted: Form | None = None) -> None:
+        self.passes: bool | None = None
+        self._wanted = wanted
+        self._change = None if wanted is None else change_to(wanted)
         self._frame: list[bytes] = []
         self._vectors: list[bytes] = []
         self._finite = True
-        self._open = bytearray()  # of the frame, since the last vector
-        self._held = bytearray()
-        self._seen = 0  # how far the vector that ``_held`` begins with was searched for its end
+        self._open: list[bytes] = []  # of the frame, since the last vector
+        self._held = b""  # of the frame, in which a key may be cut off
+        self._close = b""  # what ends the vector that has begun
+        self._parts: list[bytes] = []  # of that
 
     def feed(self, chunk: bytes) -> None:
         """Take *chunk*."""
-        self._held += chunk
-        while self._take():
-            pass
+        at = 0
+        if self._close:
+            at = self._go_on(chunk, 0, 0)
+        else:
+            chunk, self._held = self._held + chunk, b""
+        while at >= 0:
+            found = _VECTOR.search(chunk, at)
+            if found is None:
+                known = max(len(chunk) - _KEY, at)
+                self._open.append(chunk[at:known])
+                self._held = chunk[known:]
+                return
+            self._open.append(chunk[at : found.end()])
+            self._begin(chunk[found.end()])
+            at = self._go_on(chunk, found.end(), found.end() + 1)
 
     def sheet(self) -> Sheet:
         """Return the answer, all of which has come."""
-        return Sheet((*self._frame, bytes(self._open + self._held)), self._vectors, self._finite)
+        last = b"".join((*self._open, self._held, *self._parts))
+        return Sheet((*self._frame, last), self._vectors, self._finite)
 
-    def _take(self) -> bool:
-        """Take one vector out of what is held, if a whole one is there."""
-        held = self._held
-        if not self._seen and not self._begin():
-            return False
-        end = held.find(_CLOSES[bytes(held[:1])], self._seen)
-        if end < 0:
-            self._seen = len(held)
-            return False
-        vector = bytes(held[: end + 1])
-        self._finite = self._finite and is_finite(vector)
+    def _begin(self, opens: int) -> None:
+        self._close = _CLOSES[opens]
+        if self.passes is None:
+            self.passes = self._wanted == _FORMS[opens]
+
+    def _go_on(self, chunk: bytes, start: int, look: int) -> int:
+        """Take the vector that begins, or goes on, at *start*; return where it ends, -1 if not."""
+        end = chunk.find(self._close, look) + 1
+        stop = end or len(chunk)
+        if self._close == b"]":
+            self._finite = self._finite and is_finite(chunk, start, stop)
+        if not self.passes:
+            self._parts.append(chunk[start:stop])
+        if not end:
+            return -1
+        vector, self._close = b"".join(self._parts), b""
+        self._parts.clear()
         self._vectors.append(vector if self._change is None else self._change(vector))
-        self._frame.append(bytes(self._open))
+        self._frame.append(b"".join(self._open))
         self._open.clear()
-        del held[: end + 1]
-        self._seen = 0
-        return True
-
-    def _begin(self) -> bool:
-        """Put what stands before the next vector into the frame; return whether there is one."""
-        held = self._held
-        found = _VECTOR.search(held)
-        known = found.end() if found else max(len(held) - _KEY, 0)
-        self._open += held[:known]
-        del held[:known]
-        self._seen = 1 if found else 0
-        return bool(found)
+        return end
 
 
 def scanned(pieces: Iterable[bytes]) -> Sheet:
@@ -123,7 +138,7 @@ def grouped(small: Iterable[bytes]) -> Iterator[bytes]:
             group, size = [], 0
         group.append(piece)
         size += len(piece)
-    yield b"".join(group)
+    yield group[0] if len(group) == 1 else b"".join(group)
 
 
 def _woven(frame: Sequence[bytes], between: Sequence[bytes]) -> Iterator[bytes]:

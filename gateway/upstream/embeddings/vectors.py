@@ -24,9 +24,9 @@ def change_to(form: Form) -> Change:
     return _packed if form == "base64" else _to_floats
 
 
-def is_finite(vector: bytes) -> bool:
-    """Return whether *vector*, as JSON, has numbers only: neither NaN nor infinity nor null."""
-    return vector[:1] != _LIST or (b"N" not in vector and b"n" not in vector)
+def is_finite(text: bytes, start: int, end: int) -> bool:
+    """Return whether what of a list stands there are numbers: neither NaN nor infinity nor null."""
+    return text.find(b"N", start, end) < 0 and text.find(b"n", start, end) < 0
 
 
 def _packed(vector: bytes) -> bytes:
