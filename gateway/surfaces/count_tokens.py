@@ -32,6 +32,7 @@ from techniques.core.errors import GatewayError, Unavailable, UpstreamFailed
 
 _MOST_BYTES = 64 * 1024
 _WAIT_S = 30.0
+_NO_PATH = frozenset({404, 405, 501})
 
 
 @dataclass(slots=True)
@@ -102,7 +103,22 @@ class CountTokensEndpoint:
             return estimate(call.relay.decode()), "estimate"
         shown = forwarded(headers, visit.dialect)
         asked = counter.call(call, model.target, shown)
-        return await _metered(visit.ledger, asked, counter, model), "provider"
+        try:
+            return await _metered(visit.ledger, asked, counter, model), "provider"
+        except UpstreamFailed as failure:
+            if not _has_none(failure):
+                raise
+        return estimate(call.relay.decode()), "estimate"
+
+
+def _has_none(failure: UpstreamFailed) -> bool:
+    """Return whether a host has no such path, as many have not that speak its dialect.
+
+    Of a model that it does not have it says so, by a name of its own for that.
+    """
+    said = failure.said
+    named = said.code == "model_not_found" or said.type == "not_found_error"
+    return said.status in _NO_PATH and not named
 
 
 async def _metered(ledger: Ledger, call: HttpCall, counter: Counter, model: Model) -> int:

@@ -144,3 +144,47 @@ def test_tokens_are_estimated_elsewhere(scene: Scene, model: str) -> None:
 def test_a_count_of_an_unknown_model_is_not_found(scene: Scene) -> None:
     with pytest.raises(anthropic.NotFoundError):
         scene.messages.messages.count_tokens(model="no-such-model", messages=ASKED)
+
+
+PICTURE = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+WEATHER = {
+    "name": "weather",
+    "description": "The weather somewhere",
+    "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}},
+}
+CALLED: list[Json] = [
+    *ASKED,
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "Paris, then. " * 9, "signature": "c2ln"},
+            {"type": "tool_use", "id": "t1", "name": "weather", "input": {"city": "Paris"}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "sun " * 50}],
+    },
+]
+MORE: list[dict[str, Json]] = [
+    {"system": "You are terse. " * 10},
+    {"system": [{"type": "text", "text": "You are terse. " * 10}]},
+    {"tools": [WEATHER], "tool_choice": {"type": "auto"}},
+    {"messages": [{"role": "user", "content": [{"type": "image", "source": PICTURE}]}]},
+    {
+        "messages": CALLED,
+        "tools": [WEATHER],
+        "thinking": {"type": "enabled", "budget_tokens": 1024},
+    },
+]
+
+
+@pytest.mark.parametrize("model", ["oa-model", "sim-small"])
+@pytest.mark.parametrize("more", MORE, ids=["text", "blocks", "tools", "image", "calls"])
+def test_whatever_a_request_has_is_counted(scene: Scene, model: str, more: Json) -> None:
+    plain = scene.messages.messages.count_tokens(model=model, messages=ASKED)
+
+    count = scene.messages.messages.count_tokens(**{"model": model, "messages": ASKED, **more})
+
+    assert count.input_tokens >= plain.input_tokens + 20
+    assert not scene.upstream.asked

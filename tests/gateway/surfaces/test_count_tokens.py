@@ -84,6 +84,24 @@ async def test_a_refusal_is_the_providers() -> None:
     assert upstream.given[0].closed
 
 
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(404, {"detail": "Not Found"}), (404, b"<html>no</html>"), (405, b""), (501, {"error": "no"})],
+)
+async def test_a_host_that_has_no_counts_is_done_without(status: int, body: Json) -> None:
+    answer = await counted(told(body, status))
+
+    assert answer.status_code == 200
+    assert answer.headers["x-lockgate-count-source"] == "estimate"
+    assert 1 <= orjson.loads(answer.body)["input_tokens"] < 20
+
+
+async def test_a_model_that_a_host_does_not_have_is_not_guessed_about() -> None:
+    error = {"type": "error", "error": {"type": "not_found_error", "message": "model: claude-x"}}
+
+    assert (await counted(told(error, 404))).status_code == 404
+
+
 @pytest.mark.parametrize("body", [b"<html>", {"tokens": 5}, [5]])
 async def test_a_count_that_cannot_be_read_is_no_count(body: Json) -> None:
     answer = await counted(told(body))
