@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+import orjson
+
 from gateway.wire.anthropic.whole import arguments_object
 from gateway.wire.dialect import Call, Summary
 from gateway.wire.ollama.fields import GENERATE, is_over
@@ -44,9 +46,9 @@ def asked_name(call: Call) -> Json:
     return call.relay.body["model"]
 
 
-def now() -> str:
-    """Return the time, as this API writes it."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+def now() -> bytes:
+    """Return the time as JSON, as this API writes it."""
+    return orjson.dumps(datetime.now(UTC), option=orjson.OPT_UTC_Z)
 
 
 def calls_of(calls: Sequence[ToolCall]) -> list[JsonObject]:

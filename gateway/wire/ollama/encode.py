@@ -40,7 +40,7 @@ class LineEncoder:
         self._call = call
         self._shape = shape
         self._model = asked_name(call)
-        self._head = b'{"model":' + orjson.dumps(self._model) + b',"created_at":"'
+        self._head = b'{"model":' + orjson.dumps(self._model) + b',"created_at":'
         self._calls = Fold()
         self._reason: FinishReason = "stop"
         self._usage: Usage | None = None
@@ -48,10 +48,10 @@ class LineEncoder:
     def feed(self, event: Event) -> bytes:
         """Return the line that tells a client of *event*."""
         match event:
-            case TextDelta():
+            case TextDelta() if event.logprobs is not None:
                 return self._line(self._shape.said(event.text), logprobs_of(event.logprobs))
-            case RefusalDelta():
-                return self._line(self._shape.said(event.text))
+            case TextDelta() | RefusalDelta():
+                return self._said(event.text)
             case ThinkingDelta():
                 return self._line(self._shape.thought(event.text)) if event.text else b""
             case Finished():
@@ -62,7 +62,7 @@ class LineEncoder:
 
     def ping(self) -> bytes:
         """Return a line that says nothing."""
-        return self._line(self._shape.said(""))
+        return self._said("")
 
     def held(self, said: JsonObject) -> bytes:
         """Return a line without text that tells of a hold."""
@@ -105,8 +105,13 @@ class LineEncoder:
             case _:
                 return b""
 
+    def _said(self, text: str) -> bytes:
+        """Return a line that is only some *text*: nearly all are."""
+        before, after = self._shape.around
+        return one_line(self._head + now() + before + orjson.dumps(text) + after)
+
     def _line(self, answer: JsonObject, beside: JsonObject | None = None) -> bytes:
         return self._written({**answer, "done": False, **(beside or {})})
 
     def _written(self, fields: JsonObject) -> bytes:
-        return one_line(self._head + now().encode() + b'",' + orjson.dumps(fields)[1:])
+        return one_line(self._head + now() + b"," + orjson.dumps(fields)[1:])

@@ -8,7 +8,12 @@ from techniques.core.json import JsonObject
 
 
 class Shape(Protocol):
-    """Puts pieces of an answer into fields."""
+    """Puts pieces of an answer into fields.
+
+    ``around`` is what stands before and after a text in a line that is only that.
+    """
+
+    around: tuple[bytes, bytes]
 
     def said(self, text: str) -> JsonObject:
         """Return the fields of some *text*, which may be empty."""
@@ -29,6 +34,8 @@ class Shape(Protocol):
 
 class Chat:
     """The answers of ``/api/chat``: messages."""
+
+    around = (b',"message":{"role":"assistant","content":', b'},"done":false}')
 
     def said(self, text: str) -> JsonObject:
         """Return a message."""
@@ -51,6 +58,8 @@ class Chat:
 
 class Generate:
     """The answers of ``/api/generate``: texts. They know no tools."""
+
+    around = (b',"response":', b',"done":false}')
 
     def said(self, text: str) -> JsonObject:
         """Return a text."""

@@ -16,7 +16,7 @@ def whole(call: Call, reply: Reply, summary: Summary, shape: Shape) -> bytes:
     text = reply.text + reply.refusal
     body: JsonObject = {
         "model": asked_name(call),
-        "created_at": now(),
+        "created_at": orjson.Fragment(now()),
         **shape.whole(text, reply.thinking, calls_of(reply.tool_calls)),
         **ending(call, reply.finish_reason, reply.usage, summary),
         **logprobs_of(reply.logprobs),

@@ -301,7 +301,7 @@ async def test_a_stream_that_is_no_event_stream_is_kept_alive_in_its_own_form(
 ) -> None:
     monkeypatch.setattr(respond, "_HELD_AFTER_S", 0.01)
 
-    client = await _held_for(_Lines(), 0.08, 0.03)
+    client = await _held_for(_Lines(), 0.2, 0.03)
 
     assert client.headers["content-type"] == "application/x-ndjson"
     assert b'{"held":"rpm"}\n' in client.content
@@ -314,7 +314,7 @@ async def test_a_hold_is_a_line_without_text_to_clients_of_ollama(
 ) -> None:
     monkeypatch.setattr(respond, "_HELD_AFTER_S", 0.01)
 
-    client = await _held_for(OllamaChat(), 0.08, 0.03)
+    client = await _held_for(OllamaChat(), 0.2, 0.03)
 
     told = [orjson.loads(line) for line in client.content.splitlines()]
     state = {"state": "held", "eta_ms": 900, "position": 2, "reason": "rpm"}
