@@ -19,7 +19,7 @@ _TAG: Final = ":latest"
 class Shown:
     """What is told of a model.
 
-    ``name`` is what callers say, ``listed`` what it is listed as, ``provider`` and ``model`` are
+    ``name`` is what people see, ``listed`` what clients ask for, ``provider`` and ``model`` are
     whose it is and what it is called there; ``context`` is the size of its window, None: not known.
     """
 
@@ -40,7 +40,7 @@ def row(shown: Shown) -> JsonObject:
     """Return the row of a model in a list; another digest tells clients that it has changed."""
     digest = sha256(repr(astuple(shown)).encode()).hexdigest()
     return {
-        "name": shown.listed,
+        "name": shown.name,
         "model": shown.listed,
         "modified_at": _MODIFIED_AT,
         "size": 0,

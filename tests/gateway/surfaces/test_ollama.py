@@ -80,7 +80,8 @@ async def test_models_are_listed_with_their_tags() -> None:
         again = (await gateway.ask("/api/tags")).json["models"]
 
     names = ["small:latest", "large:latest", "thinker:latest", "tagged:8b", "twice", "twice:latest"]
-    assert [row["name"] for row in listed] == [row["model"] for row in listed] == names
+    assert [row["model"] for row in listed] == names
+    assert [row["name"] for row in listed] == [model["name"] for model in MODELS[:-1]]
     assert all(re.fullmatch("[0-9a-f]{64}", row["digest"]) for row in listed)
     assert len({row["digest"] for row in listed}) == len(listed)
     assert listed == again
@@ -101,11 +102,10 @@ async def test_a_model_that_has_changed_has_another_digest() -> None:
 async def test_each_name_that_is_listed_is_that_of_its_model() -> None:
     async with served() as gateway:
         for row in (await gateway.ask("/api/tags")).json["models"]:
-            answer = await chat(gateway, model=row["name"], stream=False)
-            assert answer.json["model"] == row["name"]
-            assert answer.headers["x-lockgate-model"] == row["name"].replace(":latest", "") or (
-                row["name"] == "twice:latest"
-            )
+            for name in (row["name"], row["model"]):
+                answer = await chat(gateway, model=name, stream=False)
+                assert answer.json["model"] == name
+                assert answer.headers["x-lockgate-model"] == row["name"]
 
 
 async def test_a_key_sees_the_models_it_may_use() -> None:
@@ -118,7 +118,7 @@ async def test_a_key_sees_the_models_it_may_use() -> None:
         refused = await chat(gateway, BEARER, model="large")
         keyless = await chat(gateway)
 
-    assert [row["name"] for row in listed.json["models"]] == ["small:latest"]
+    assert [row["model"] for row in listed.json["models"]] == ["small:latest"]
     assert (shown.status, asked.status) == (200, 200)
     assert (denied.status, refused.status) == (403, 403)
     assert (nobody.status, keyless.status) == (401, 401)
