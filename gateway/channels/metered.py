@@ -174,7 +174,7 @@ class MeteredCall(Headed):
 
     def _hear(self) -> None:
         """Keep what the provider told at the head of the answer, nothing if there was no head."""
-        if self._request.role == "answer":
+        if self._request.role in _ANSWERS:
             head = self.head()
             told = Heard(head.status, head.headers, head.body, head.mask.text) if head else None
             self._channel.ledger.heard = told

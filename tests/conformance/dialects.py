@@ -23,6 +23,8 @@ SURFACES: Final[Mapping[str, tuple[str, Mapping[str, Json]]]] = {
     "generate": ("/api/generate", {"prompt": "hello there"}),
 }
 """The path of each surface, and the body of a call there, but for its model."""
+EMBEDDINGS: Final = "/v1/embeddings"
+EMBEDDED: Final[dict[str, Json]] = {"model": "oa-model", "input": "hello there"}
 MODELS: Final[Mapping[str, str]] = {
     "openai_chat": "oa-model",
     "anthropic": "an-model",

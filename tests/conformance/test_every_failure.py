@@ -9,6 +9,8 @@ import pytest
 from gateway.app import DIALECTS
 from gateway.upstream import provider, providers
 from tests.conformance.dialects import (
+    EMBEDDED,
+    EMBEDDINGS,
     EVERYWHERE,
     MODELS,
     SURFACES,
@@ -98,6 +100,21 @@ def test_a_failure_keeps_its_status_its_words_and_its_code(
         assert answer.json["error"]["type"] == fault.messages[1]
         kept = {"context_length_exceeded", "insufficient_quota", "upstream_forbidden"}
         assert code_of(client, answer) == (given or (fault.named if fault.named in kept else None))
+
+
+@pytest.mark.gateway(ONCE)
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_failure_of_embeddings_is_told_like_one_of_conversations(stage: Stage, name: str) -> None:
+    fault = FAULTS[name]
+    stage.upstream.plays(
+        refusal("openai_chat", fault.status, fault.type, fault.code, words=fault.words)
+    )
+
+    answer = stage.post(EMBEDDINGS, EMBEDDED)
+
+    assert answer.status == fault.told
+    assert message_of("chat", answer) == fault.words
+    assert code_of("chat", answer) == (fault.code or fault.named)
 
 
 @pytest.mark.gateway(ONCE)
@@ -206,5 +223,5 @@ def test_each_dialect_is_here() -> None:
     """So that a new one is not forgotten; what is no conversation fails elsewhere."""
     conversed = {path for path, _ in SURFACES.values()}
 
-    assert set(DIALECTS) - {"/v1/embeddings", "/v1/completions"} == conversed
+    assert set(DIALECTS) - {EMBEDDINGS, "/v1/completions"} == conversed
     assert set(MODELS) == set(provider.load(providers))

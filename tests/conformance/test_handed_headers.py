@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.conformance.dialects import (
+    EMBEDDED,
+    EMBEDDINGS,
     EVERYWHERE,
     GRID,
     MODELS,
@@ -17,6 +19,7 @@ from tests.conformance.dialects import (
     said_hello,
 )
 from tests.conformance.stage import Stage
+from tests.fakes import script
 from tests.fakes.gateway import UPSTREAM_KEYS, hashed
 
 OPENAI = {
@@ -125,6 +128,22 @@ def test_a_refusal_without_a_wait_has_the_one_that_its_limits_tell(
     assert 350 <= int(answer.headers["retry-after"]) <= 361
     assert 350_000 <= int(answer.headers["retry-after-ms"]) <= 361_000
     assert answer.headers["x-should-retry"] == "false"  # no SDK waits for so long
+
+
+@pytest.mark.gateway({"upstream": {"retries": 0}})
+@pytest.mark.parametrize("status", [200, 429])
+def test_limits_of_embeddings_are_handed_on(stage: Stage, status: int) -> None:
+    row = {"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}
+    used = {"prompt_tokens": 2, "total_tokens": 2}
+    made = {"object": "list", "data": [row], "model": "real-oa", "usage": used}
+    served = script.body(made, headers=OPENAI)
+    refused = refusal("openai_chat", 429, "rate_limit_error", headers=OPENAI)
+    stage.upstream.plays(served if status == 200 else refused)
+
+    answer = stage.post(EMBEDDINGS, EMBEDDED)
+
+    assert answer.status == status
+    assert {name: answer.headers.get(name) for name in OPENAI} == OPENAI
 
 
 @pytest.mark.gateway({"upstream": {"retries": 0}})

@@ -56,6 +56,8 @@ class ChunkEncoder:
         self._fingerprint: str | None = None
         self._head = head
         self._open = b',"choices":[{"index":%d,"delta":' % index
+        # who asked for the usage finds it in each chunk, empty but in the last
+        self._tail = b'}],"usage":null}\n\n' if call.include_usage else b"}]}\n\n"
         self._begun = False
         self._others: dict[int, ChunkEncoder] = {}
         self.usage: Usage | None = None
@@ -151,7 +153,9 @@ class ChunkEncoder:
             return b""
         empty = b"".join(self._arguments(index, "{}") for index in sorted(self._silent))
         reason = orjson.dumps(reason_of(event.reason, legacy=self._legacy))
-        return empty + self._start() + self._head + self._open + _closed(b"{}", b"null", reason)
+        return (
+            empty + self._start() + self._head + self._open + self._closed(b"{}", b"null", reason)
+        )
 
     def _tool(self, event: ToolCallStarted | ToolCallDelta) -> bytes:
         if isinstance(event, ToolCallDelta):
@@ -174,7 +178,7 @@ class ChunkEncoder:
     def _chunk(self, delta: JsonObject, logprobs: Json = None) -> bytes:
         start = b"" if self._begun else self._start()
         told = b"null" if logprobs is None else orjson.dumps(logprobs)
-        return start + self._head + self._open + _closed(orjson.dumps(delta), told, b"null")
+        return start + self._head + self._open + self._closed(orjson.dumps(delta), told, b"null")
 
     def _start(self) -> bytes:
         """Return the chunk that names the role, once; from then on every chunk has its head."""
@@ -183,7 +187,7 @@ class ChunkEncoder:
         self._begun = True
         self._head = self._head or self._made_head()
         role = orjson.dumps({"role": "assistant", "content": ""})
-        return self._head + self._open + _closed(role, b"null", b"null")
+        return self._head + self._open + self._closed(role, b"null", b"null")
 
     def _made_head(self) -> bytes:
         head = {
@@ -195,6 +199,5 @@ class ChunkEncoder:
         }
         return b"data: " + orjson.dumps(head)[:-1]
 
-
-def _closed(delta: bytes, logprobs: bytes, reason: bytes) -> bytes:
-    return delta + b',"logprobs":' + logprobs + b',"finish_reason":' + reason + b"}]}\n\n"
+    def _closed(self, delta: bytes, logprobs: bytes, reason: bytes) -> bytes:
+        return delta + b',"logprobs":' + logprobs + b',"finish_reason":' + reason + self._tail
