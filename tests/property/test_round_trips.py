@@ -16,14 +16,16 @@ from gateway.upstream.provider import HttpCall, Provider, Target
 from gateway.wire.dialect import Call, Summary
 from pricing.usage import Usage
 from techniques.core.errors import RequestRejected
-from techniques.core.json import NOTHING
 from techniques.core.reply import Fold, Reply, unfold
 from techniques.core.request import Relay, Request
 from tests.property.conversations import aspects, conversations, replies, told, unexplained
+from tests.property.ollama import asked_in_ollama, expected_in_ollama, told_in_ollama
 
 PROVIDERS: Final[Mapping[str, Provider]] = provider.load(providers)
 BOTH_SIDES: Final = sorted(DIALECTS.keys() & PROVIDERS.keys())
 """Dialects that clients speak and providers, too: what is written on one side the other reads."""
+CLIENTS: Final = [*BOTH_SIDES, "ollama"]
+"""Dialects in which conversations are asked for."""
 TARGET: Final = Target("m", "p", "m")
 SUMMARY: Final = Summary(Usage(), 1, None, "unknown")
 MANY: Final = settings(max_examples=60, deadline=None, derandomize=True)
@@ -44,6 +46,8 @@ def read(dialect: str, call: HttpCall) -> Request:
 
 def asked(dialect: str, request: Request) -> Request | None:
     """Return *request* as a client of *dialect* might make it, None if it cannot."""
+    if dialect == "ollama":
+        return asked_in_ollama(request)
     call = sent(dialect, replace(request, dialect=dialect))
     return None if call is None else read(dialect, call)
 
@@ -65,7 +69,7 @@ def test_what_a_client_says_its_own_dialect_says_again(dialect: str) -> None:
     holds()
 
 
-@pytest.mark.parametrize("client", BOTH_SIDES)
+@pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("upstream", BOTH_SIDES)
 def test_between_dialects_nothing_is_lost_without_a_name(client: str, upstream: str) -> None:
     @MANY
@@ -84,7 +88,7 @@ def test_between_dialects_nothing_is_lost_without_a_name(client: str, upstream: 
     holds()
 
 
-@pytest.mark.parametrize("client", BOTH_SIDES)
+@pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("upstream", BOTH_SIDES)
 def test_a_strict_client_is_refused_what_would_be_lost(client: str, upstream: str) -> None:
     @MANY
@@ -126,15 +130,19 @@ def test_what_has_crossed_once_crosses_back(client: str, upstream: str) -> None:
     holds()
 
 
+def written(dialect: str, reply: Reply, *, streamed: bool) -> bytes:
+    """Return *reply* as a client of *dialect* gets it."""
+    relay = Relay(dialect, None, {"model": "m"}, lambda: Request("m"))
+    call = Call(dialect, "m", streamed, relay, include_usage=True)
+    if not streamed:
+        return DIALECTS[dialect].whole(call, reply, SUMMARY)
+    encoder = DIALECTS[dialect].encoder(call, "req_1", "m")
+    return b"".join(map(encoder.feed, unfold(reply))) + encoder.end(SUMMARY)
+
+
 def heard(dialect: str, reply: Reply, *, streamed: bool) -> Reply:
     """Return what a client of *dialect* hears of *reply*."""
-    relay = Relay(dialect, None, NOTHING, lambda: Request("m"))
-    call = Call(dialect, "m", streamed, relay, include_usage=True)
-    if streamed:
-        encoder = DIALECTS[dialect].encoder(call, "req_1", "m")
-        raw = b"".join(map(encoder.feed, unfold(reply))) + encoder.end(SUMMARY)
-    else:
-        raw = DIALECTS[dialect].whole(call, reply, SUMMARY)
+    raw = written(dialect, reply, streamed=streamed)
     reader = PROVIDERS[dialect].reader(Request("m", stream=streamed), TARGET, streamed=streamed)
     fold = Fold()
     for event in (*reader.feed(raw), *reader.end()):
@@ -156,3 +164,20 @@ def test_an_answer_says_the_same_whole_and_streamed(client: str, upstream: str) 
             assert told(streamed) == told(whole) == told(made)
 
     holds()
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_an_answer_says_in_ollamas_words_what_it_says(*, streamed: bool) -> None:
+    @MANY
+    @given(replies())
+    def holds(reply: Reply) -> None:
+        raw = written("ollama", reply, streamed=streamed)
+
+        assert told_in_ollama(raw) == expected_in_ollama(told(reply))
+
+    holds()
+
+
+def test_each_dialect_of_conversations_is_here() -> None:
+    """So that a new one is not forgotten; in Ollama's other one a conversation is a text."""
+    assert set(DIALECTS) - {"openai_embeddings", "ollama_generate"} == set(CLIENTS)
