@@ -44,7 +44,7 @@ clients: $(DEV)
 	@.ci/clients frameworks older sdks
 
 test-clients: $(DEV)
-	@.ci/clients frameworks older sdks lines
+	@.ci/clients frameworks older aider sdks lines
 	$(PYTHON_HERE) -m pytest tests/clients -n 2
 
 check: $(DEV)
@@ -95,7 +95,7 @@ lock:
 	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --extra eval -c requirements-dev.lock -o requirements.lock
 	echo 'setuptools>=77' | $(LOCK) pyproject.toml - -c requirements-dev.lock -o requirements-image.lock
 	echo 'setuptools>=77' | $(LOCK) pyproject.toml - --all-extras --group dev --group deploy -c requirements-dev.lock -o requirements-deploy.lock
-	for name in frameworks older; do \
+	for name in frameworks older aider; do \
 	    $(LOCK) tests/clients/environments/$$name.in -o tests/clients/environments/$$name.lock; done
 	for name in sdks lines; do (cd tests/clients/node/$$name && npm install --package-lock-only --ignore-scripts); done
 

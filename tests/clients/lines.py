@@ -46,12 +46,14 @@ class Folder:
         """Where it works."""
         return _made(self.root / "work")
 
-    def run(self, command: Sequence[str], variables: Mapping[str, str]) -> Ran:
-        """Run *command* to its end."""
+    def run(
+        self, command: Sequence[str], variables: Mapping[str, str], at: Path | None = None
+    ) -> Ran:
+        """Run *command* to its end, in the folder to work in if not *at* another."""
         ended = subprocess.run(
             [*command],
             env={**quiet(self.home), **_ALONE, **variables},
-            cwd=self.work,
+            cwd=at or self.work,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
