@@ -42,6 +42,7 @@ from gateway.surfaces.windows import WindowsEndpoint
 from gateway.ui.pages import page_routes
 from gateway.wire.dialect import Dialect
 from gateway.wiring import Parts
+from router_service.groundwork.watched import watched
 from techniques.core.errors import RequestRejected
 
 CHAT: Final[Dialect] = spoken.CHAT
@@ -114,10 +115,13 @@ class App:
     @asynccontextmanager
     async def _running(self, app: Starlette) -> AsyncGenerator[None, None]:
         del app
-        async with self._opened() as parts:
-            self.gate = parts.front.gate
+        async with watched(self._opened()) as parts:
+            self.gate = gate = parts.front.gate
             self.show(parts)
-            yield
+            try:
+                yield
+            finally:  # told to or not: what is being closed now serves nobody
+                gate.closing = True
 
 
 def _no_address(scope: Scope) -> Response:

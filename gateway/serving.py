@@ -31,6 +31,7 @@ from gateway.wiring import Parts, running
 from gateway.workers import RELOADS, UNFIT, Workers, end_with_parent, hung_up
 from router_service.groundwork.logs import set_up_logging
 from router_service.groundwork.protocol import Protocol
+from router_service.groundwork.server import DIED, Server
 
 _BACKLOG: Final = 4096
 _CLOSE_S: Final = 2
@@ -65,10 +66,11 @@ def serve(config: Config, known: Secrets, path: Path | None, *, keyed: bool) -> 
             _run(Reloader(path, known, lambda: tuned(config, known)), config, listening)
 
 
-class _Server(uvicorn.Server):
+class _Server(Server):
     """A server that, told to stop, refuses new requests with 503 while open answers end.
 
-    uvicorn alone would close its socket at once, and a balancer would see refused connections.
+    Where a service has died they are cut off. uvicorn alone would close its socket at once, and a
+    balancer would see refused connections.
     """
 
     def __init__(
@@ -161,6 +163,8 @@ def _run(reloader: Reloader, config: Config, listening: socket.socket) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, RELOADS)
     server = _Server(_uvicorn(application), application, config.server.drain_s, reloader.tick)
     server.run(sockets=[listening])
+    if server.died:
+        sys.exit(DIED)
 
 
 def _hang_up(reloader: Reloader, _signal: int, _frame: FrameType | None) -> None:

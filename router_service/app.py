@@ -21,6 +21,7 @@ from router_service.drifting import watching
 from router_service.engine import Engine
 from router_service.fitting.fitter import LONGEST_NAME, Busy, FitForm, Fitter
 from router_service.groundwork.database import DatabaseLost, opened
+from router_service.groundwork.watched import watched
 from router_service.learning.explorer import Explorer
 from router_service.learning.settings import LearningSettings
 from router_service.process import agentcodec
@@ -235,22 +236,18 @@ def application(settings: ProcessSettings) -> ASGIApp:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
-        async with running(settings, counts) as parts:
+        async with watched(running(settings, counts)) as parts:
             _serve(app, Endpoints(parts))
             yield
 
-    app = FastAPI(
-        title="Lockgate router",
-        openapi_url=None,
-        lifespan=lifespan,
-        exception_handlers={
-            Refused: _refused,
-            NoExactProfile: _no_profile,
-            DatabaseLost: _lost,
-            HTTPException: _unknown,
-            Exception: _failed,
-        },
-    )
+    handlers: dict[Any, Any] = {
+        Refused: _refused,
+        NoExactProfile: _no_profile,
+        DatabaseLost: _lost,
+        HTTPException: _unknown,
+        Exception: _failed,
+    }
+    app = FastAPI(openapi_url=None, lifespan=lifespan, exception_handlers=handlers)
     return Counted(Access(app, settings.server), counts)
 
 

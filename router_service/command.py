@@ -75,13 +75,14 @@ def _serve(settings: ProcessSettings, listening: socket.socket) -> None:
     from router_service.app import application
     from router_service.groundwork.logs import set_up_logging
     from router_service.groundwork.protocol import Protocol
+    from router_service.groundwork.server import DIED, Server
 
     set_up_logging()
     sys.setswitchinterval(_SWITCH_S)
     host, port = listening.getsockname()[:2]
     typer.echo(f"routing at http://{f'[{host}]' if ':' in host else host}:{port}")
     sys.stdout.flush()
-    server = uvicorn.Server(
+    server = Server(
         uvicorn.Config(
             application(settings),
             loop="auto",
@@ -102,6 +103,8 @@ def _serve(settings: ProcessSettings, listening: socket.socket) -> None:
     server.run(sockets=[listening])
     if not server.started:
         raise typer.Exit(2)
+    if server.died:
+        raise typer.Exit(DIED)
 
 
 def _stop(message: str) -> NoReturn:

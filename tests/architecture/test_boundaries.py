@@ -23,6 +23,7 @@ _LAST_RESORTS = {
     "gateway/routing/asking.py": 1,  # a router that fails costs no request
     "gateway/routing/observing.py": 2,  # what was observed, what was said of it: both wait
     "router_service/fitting/fitter.py": 1,  # a fit that fails leaves what is served
+    "router_service/groundwork/watched.py": 1,  # a service that died is told, and ends its process
     "router_service/store/learner.py": 1,  # what cannot be learnt must not end who decides
 }
 """How many ``except Exception`` each module may have; each logs the traceback."""
