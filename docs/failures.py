@@ -54,6 +54,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("A field has a wrong value", _rejected("invalid_value")),
     ("A field is missing", _rejected("missing_required_parameter")),
     ("The response to go on with is not kept", _rejected("previous_response_not_found")),
+    ("... or has not ended yet", _rejected("previous_response_not_ended")),
     ("The item that is referred to is not kept", _rejected("item_not_found")),
     ("There is no wish of this name", _rejected("unknown_wish")),
     ("A wish has a wrong value", _rejected("invalid_wish")),
@@ -97,6 +98,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("There is no such run", UnknownModel("", code="run_not_found")),
     ("... or no such session", UnknownModel("", code="session_not_found")),
     ("... or no such request that a router chose for", UnknownModel("", code="request_not_found")),
+    ("There is no such response, or none is kept", UnknownModel("", code="response_not_found")),
     ("A run of that name is there already", RunConflict("", code="run_exists")),
     ("What is brought in is no run, or has changed", RequestRejected("", code="invalid_bundle")),
     ("The technique failed, and `on-error` is `raise`", TechniqueFailed("")),
@@ -122,6 +124,8 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
         Unavailable("", code="journal_lost"),
     ),
     ("... or has it encrypted with another key", Unavailable("", code="journal_sealed")),
+    ("What is kept of responses cannot be read now", Unavailable("", code="responses_lost")),
+    ("... or is encrypted with another key", Unavailable("", code="response_sealed")),
     ("A bug in the gateway", GatewayError("", code="internal_error")),
 )
 

@@ -25,6 +25,7 @@ from gateway.config.context import ContextConfig
 from gateway.config.database import DatabaseConfig
 from gateway.config.journal import JournalConfig
 from gateway.config.pricing import CatalogueConfig, PricingConfig
+from gateway.config.responses import ResponsesConfig
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.schema import ServerConfig, UpstreamConfig
 from gateway.lasting import Counts
@@ -272,6 +273,7 @@ def _settings() -> Iterator[tuple[str, str]]:
         "reliability.sandbox": SandboxConfig,
         "database": DatabaseConfig,
         "journal": JournalConfig,
+        "responses": ResponsesConfig,
         "context": ContextConfig,
         "pricing": PricingConfig,
         "pricing.catalogue": CatalogueConfig,

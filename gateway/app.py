@@ -35,6 +35,7 @@ from gateway.surfaces.overview.access import Access
 from gateway.surfaces.overview.day import Day
 from gateway.surfaces.overview.endpoint import OverviewEndpoint, Sources
 from gateway.surfaces.reload import Reloads, reload_routes
+from gateway.surfaces.responses import response_routes
 from gateway.surfaces.runs import run_routes
 from gateway.surfaces.ticks import ticks
 from gateway.surfaces.tools import ToolsEndpoint
@@ -171,6 +172,7 @@ def _others(parts: Parts, reloads: Reloads | None) -> Starlette:
             Route("/admin/bill", admin.for_admin(parts.admin_token, bill.serve)),
             *archive_routes(parts.front, parts.admin_token),
             *run_routes(parts.front.door, parts.front.behind),
+            *response_routes(parts.front, parts.admin_token),
             *admin.routes(register, parts.admin_token),
             *FitEndpoint(parts.fitter, parts.admin_token).routes(),
             *reload_routes(reloads, parts.admin_token),

@@ -13,7 +13,16 @@ from typing import Annotated, Final
 import anyio
 import typer
 
-from gateway import approving, archiving, billing, callers, foretelling, serving, simulating
+from gateway import (
+    approving,
+    archiving,
+    billing,
+    callers,
+    foretelling,
+    forgetting,
+    serving,
+    simulating,
+)
 from gateway.app import CHAT
 from gateway.calibrate import (
     UnusableQuestions,
@@ -76,6 +85,7 @@ main.command("eval")(evaluate)
 main.command("simulate")(simulating.simulate)
 main.add_typer(command.commands, name="router")
 main.add_typer(archiving.commands, name="runs")
+main.add_typer(forgetting.commands, name="responses")
 
 
 def _tell_version(asked: bool) -> None:  # noqa: FBT001 - the signature is typer's

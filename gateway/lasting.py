@@ -36,9 +36,14 @@ from gateway.metering.meters.store import StoreMeter
 from gateway.metering.meters.techniques import TechniqueMeter
 from gateway.metering.spool import Reader, Spool
 from gateway.opening import Meters, Pacing, pacing, pacing_labels
+from gateway.remembering import Remembered, remembering
+from gateway.responses.recent import Recent
 from gateway.routing.observing import Observer
 from gateway.runs.book import RunBook
 from gateway.surfaces.gate import Gate
+from gateway.surfaces.recall import Recall
+from gateway.surfaces.spoken import RESPONSES
+from gateway.surfaces.unheard import Unheard
 from gateway.tracing import Tracing, span_counts, tracing
 from gateway.upstream.account import Account
 from gateway.upstream.llama_cpp.opening import Hosting, hosting
@@ -109,7 +114,8 @@ class Lasting:
 
     ``runs`` None: none is written down. ``board`` None: nobody is asked. ``choosing`` is who
     chooses for ``auto``. ``uses`` counts the uses of tools, ``slimmer`` knows the
-    conversations that were cut.
+    conversations that were cut. ``remembered`` are the responses that are kept, None without
+    a database; ``recent`` knows items of all others for a while.
     """
 
     secrets: Secrets
@@ -123,6 +129,8 @@ class Lasting:
     runs: RunBook | None = None
     board: Board | None = None
     choosing: Choosing | None = None
+    remembered: Remembered | None = None
+    recent: Recent = field(default_factory=Recent)
     slimmer: Slimmer = field(default_factory=Slimmer)
     gate: Gate = field(default_factory=Gate)
 
@@ -131,10 +139,31 @@ class Lasting:
         """Who sees what came of a router's choices."""
         return None if self.choosing is None else self.choosing.observer
 
+    def recall(self, config: Config) -> Recall:
+        """Return what is remembered of responses by *config*."""
+        stated, remembered = config.responses, self.remembered
+        return Recall(
+            None if remembered is None else remembered.shelf,
+            is_on=stated.store == "on",
+            retention_s=stated.retention,
+            max_size=stated.max_size,
+            max_body=config.server.max_body,
+            carries=self.runs is not None,
+            recent=self.recent,
+        )
+
+    def unheard(self, recall: Recall) -> Unheard | None:
+        """Return what keeps responses that nobody waits for; without runs there are none."""
+        if self.runs is None or recall.shelf is None:
+            return None
+        return Unheard(RESPONSES, recall, self.runs)
+
     def configure(self, config: Config) -> None:
         """Take in what *config* says; nothing waits here, so that all of it holds at once."""
         self.kept.configure(config)
         self.counts.expect(config)
+        if self.remembered is not None:
+            self.remembered.configure(config)
         if self.board is not None:
             self.board.persons = persons_of(config.attention, self.secrets.key_secret or "")
 
@@ -178,4 +207,6 @@ async def lasting(  # noqa: PLR0917 - what it is made of
         hosts = await stack.enter_async_context(hosting(first.hosts, first.accounts, paced.ledger))
         uses = Meter(ledger_for(config, paced.ledger))
         chosen = await stack.enter_async_context(choosing(config, make, counts.router))
-        yield Lasting(secrets, counts, spool, kept, paced, hosts, uses, traces, runs, board, chosen)
+        remembered = await stack.enter_async_context(remembering(config, kept, runs))
+        own = secrets, counts, spool, kept, paced, hosts, uses, traces
+        yield Lasting(*own, runs, board, chosen, remembered)

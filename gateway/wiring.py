@@ -35,13 +35,13 @@ from gateway.planning.plan import Defaults
 from gateway.planning.planner import Planner
 from gateway.planning.slims import Slims
 from gateway.policy.callers import caps_of, rules_of
-from gateway.policy.keys import Door
 from gateway.policy.models import Catalogue
 from gateway.sandbox import DockerSandbox, Limits, ProcessSandbox
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.completion import Front
 from gateway.surfaces.operations import summed
 from gateway.surfaces.spoken import DIALECTS
+from gateway.surfaces.unheard import Unheard
 from gateway.upstream import provider, providers
 from gateway.upstreams import UpstreamBuilder, Upstreams, revealed
 from router_service.engine import Engine
@@ -183,17 +183,19 @@ class House:
         durable = there.kept.durable_of(config)
         pacer = there.paced.under(config, durable)
         pipeline = await self._pipeline(config, catalogue, pacer)
-        door = there.kept.door
+        unheard = there.unheard(recall := there.recall(config))
         front = Front(
-            door,
+            there.kept.door,
             pipeline,
             (there.spool,),
             config.server.max_body,
             config.server.keepalive_s,
-            behind=self._behind(door, pipeline),
+            behind=self._behind(pipeline, unheard),
             gate=there.gate,
             traced=there.traces.begin,
             observer=there.observer,
+            recall=recall,
+            unheard=unheard,
         )
         counts = there.counts
         return Parts(
@@ -215,13 +217,13 @@ class House:
             None if there.choosing is None else there.choosing.fitter,
         )
 
-    def _behind(self, door: Door, pipeline: Pipeline) -> Behind | None:
+    def _behind(self, pipeline: Pipeline, unheard: Unheard | None) -> Behind | None:
         """Return what carries out runs that nobody waits for, None without a journal."""
         there = self.lasting
         if there.runs is None:
             return None
         own = (there.spool,), there.runs, DIALECTS, there.gate, there.traces.begin
-        return Behind(door, pipeline, *own, observer=there.observer)
+        return Behind(there.kept.door, pipeline, *own, observer=there.observer, unheard=unheard)
 
     async def _pipeline(
         self, config: Config, catalogue: Catalogue, pacer: Pacer | None

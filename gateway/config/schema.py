@@ -21,6 +21,7 @@ from gateway.config.models import ModelConfig
 from gateway.config.names import serves, twice
 from gateway.config.pacing import LimitsConfig, PacingConfig, StoreConfig, VendorName
 from gateway.config.pricing import PricingConfig
+from gateway.config.responses import ResponsesConfig
 from gateway.config.router import RouterConfig, channels_of
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.thinking import Style, unfit
@@ -160,6 +161,7 @@ class Config(Section):
     traffic: Mapping[str, Any] = {}
     database: DatabaseConfig = DatabaseConfig()
     journal: JournalConfig = JournalConfig()
+    responses: ResponsesConfig = ResponsesConfig()
 
     @model_validator(mode="after")
     def _names_exist(self) -> Config:
@@ -189,6 +191,8 @@ def unknown_names(config: Config) -> Iterator[str]:
         if not serves(models, name):
             yield f"{path}: there is no model {name!r}"
     yield from _unfit_journal(config)
+    if config.responses.store == "on" and not config.database.kept:
+        yield "responses.store: on needs a database.url"
     yield from _unfit_styles(config)
     yield from unfit_hosts(config.providers, config.server.workers)
     yield from unfit_callers(config.keys, config.teams, models)

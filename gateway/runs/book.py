@@ -133,6 +133,11 @@ class RunBook:
         here = self.floor.here.get(name)
         return None if here is None else here.cast
 
+    def heard(self, name: RunName) -> EventStream | None:
+        """Return the answer of a run that is carried out here, None if it is not."""
+        here = self.floor.here.get(name)
+        return None if here is None else self._listening(here)
+
     async def cancel(self, stored: Stored) -> None:
         """End a run for good; what was paid for is kept.
 

@@ -30,6 +30,7 @@ from gateway.surfaces.finishing import end
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.kept import carry_of, wanted_by
 from gateway.surfaces.named import new_name
+from gateway.surfaces.unheard import Unheard
 from gateway.surfaces.visit import Visit
 from gateway.wire.body import parse
 from gateway.wire.dialect import Dialect
@@ -65,6 +66,8 @@ class Behind:
     later: Later = field(default_factory=Later)
     """A configuration that has changed has its own, so that all are tried again at once."""
     observer: Observer | None = None
+    unheard: Unheard | None = None
+    """Keeps the answers of responses that nobody waits for."""
 
     def attend(self, current: Callable[[], Behind | None]) -> None:
         """Begin to look after runs that nobody waits for, by what is *current* at the moment."""
@@ -93,7 +96,10 @@ class Behind:
         try:
             begun = await self._begun(want, carry, visit.ledger)
             visit.run = begun.run
-            self.runs.floor.beside(partial(self._heard, visit, begun.answer))
+            answer = begun.answer
+            if self.unheard is not None:
+                answer = self.unheard.over(visit, answer)
+            self.runs.floor.beside(partial(self._heard, visit, answer))
         except BaseException:
             self.gate.leave()
             raise

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Final
 
-import orjson
 import structlog
 from starlette.types import Receive, Scope, Send
 
@@ -21,8 +21,10 @@ from gateway.policy import wishes as wishing
 from gateway.policy.keys import Door
 from gateway.routing.observing import Observer
 from gateway.runs.identity import body_hash
-from gateway.runs.wanted import Begun
+from gateway.stores.journal.records import RunName
+from gateway.surfaces.accepted import GoesOn, accepted
 from gateway.surfaces.behind import Behind
+from gateway.surfaces.client_headers import attempted, forwarded, reads_for_s
 from gateway.surfaces.finishing import end, finished
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.handed import told_to_wait
@@ -30,38 +32,27 @@ from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.kept import (
     carry_of,
     is_kept,
-    run_path,
     sent_of,
     wanted_by,
     wants_no_wait,
 )
+from gateway.surfaces.kept_encoder import KeptEncoder
 from gateway.surfaces.named import new_name
+from gateway.surfaces.recall import DIALECT, Recall, Recalled
 from gateway.surfaces.telling import head_of, summary_of
+from gateway.surfaces.unheard import Unheard
 from gateway.surfaces.visit import Visit
 from gateway.wire.body import parse
-from gateway.wire.dialect import Dialect
+from gateway.wire.dialect import Dialect, Encoder
 from gateway.wire.respond import Exchange, Gone, encoded
 from techniques.core.channel import EventStream
 from techniques.core.errors import GatewayError, Unavailable
 from techniques.core.events import Event, Finished
 
-_FORWARDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "anthropic": ("anthropic-beta", "anthropic-version")
-}
-"""Client headers that a provider of the same dialect may see; no other leaves the gateway."""
-
 _LEFT: Final = 499
 """What is written down as the status where the client left before there was one."""
 
 _log = structlog.get_logger()
-
-
-class _GoesOn(Exception):
-    """A request is carried out, as that run, and nobody waits for it."""
-
-    def __init__(self, begun: Begun) -> None:
-        super().__init__(begun.run)
-        self.begun = begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +61,8 @@ class Front:
 
     ``behind`` None: no run is written down. ``visits`` are the requests that are being served.
     ``traced`` tells where a request stands in a trace, ``observer`` sees what came of a router's
-    choices.
+    choices. ``recall`` is what is remembered of responses, ``unheard`` keeps those that nobody
+    waits for.
     """
 
     door: Door
@@ -83,6 +75,8 @@ class Front:
     visits: dict[str, Visit] = field(default_factory=dict)
     traced: Begin = untraced
     observer: Observer | None = None
+    recall: Recall = field(default_factory=Recall)
+    unheard: Unheard | None = None
 
 
 class CompletionEndpoint:
@@ -118,8 +112,8 @@ class CompletionEndpoint:
             await self._serve(visit, receive, send)
         except Gone:
             visit.ledger.client_left = True
-        except _GoesOn as goes_on:
-            await self._accept(visit, goes_on.begun, send)
+        except GoesOn as goes_on:
+            await self._accept(visit, goes_on, send)
             return
         except GatewayError as error:
             visit.error = error
@@ -135,34 +129,69 @@ class CompletionEndpoint:
         front = self._front
         caller = await front.door.caller(visit.headers)
         raw = await body_of(receive, visit.headers, front.max_body)
-        call = self._dialect.decode(parse(raw), raw)
+        body, recalled = parse(raw), None
+        if self._dialect.name == DIALECT:
+            recalled = await front.recall.recalled(caller, body, visit.request_id)
+            body, raw = recalled.body, recalled.raw or raw
+        call = self._dialect.decode(body, raw)
         visit.decoded = perf_counter()
         visit.asked = Asked(
             call,
             caller,
             wishing.read(visit.headers, call.wishes),
             forwarded(visit.headers, self._dialect.name),
-            _attempted(visit.headers),
-            _reads_for_s(visit.headers),
+            attempted(visit.headers),
+            reads_for_s(visit.headers),
             visit.request_id,
         )
         visit.plan = front.pipeline.plan(visit.asked)
         if visit.plan.auto and not call.idle:
             visit.plan = await front.pipeline.routed(visit.asked, visit.plan, visit.ledger.record)
         visit.planned = perf_counter()
-        answer = nothing() if call.idle else await self._answer(visit, raw)
+        if recalled is not None:
+            visit.keep(recalled.must_fit(visit.plan))
+        if recalled is not None and recalled.background:
+            answer = await self._begun(visit, raw, recalled)
+        else:
+            answer = nothing() if call.idle else await self._answer(visit, raw)
         visit.exchange = self._exchange(visit, receive, send)
-        await visit.exchange.respond(
-            answer,
-            lambda: self._dialect.encoder(call, visit.request_id, call.model),
-            front.keepalive_s,
-        )
+        await visit.exchange.respond(answer, partial(self._encoder, visit), front.keepalive_s)
+
+    def _encoder(self, visit: Visit) -> Encoder:
+        assert visit.asked is not None
+        call = visit.asked.call
+        encoder = self._dialect.encoder(call, visit.request_id, call.model)
+        return encoder if visit.keeping is None else KeptEncoder(encoder, visit.keeping)
+
+    async def _begun(self, visit: Visit, raw: bytes, recalled: Recalled) -> EventStream:
+        """Begin a response in the background, and return its answer for who listens to it.
+
+        Raises:
+            GoesOn: Nobody does.
+        """
+        asked, keeping, front = visit.asked, visit.keeping, self._front
+        assert asked is not None
+        assert keeping is not None
+        if front.behind is None or front.unheard is None:
+            raise Unavailable("No run is written down here.")
+        told = await front.unheard.queued(asked.call, keeping.wish)
+        sent = sent_of(self._dialect.name, raw, visit.headers)
+        try:
+            begun = await front.behind.begin(asked.caller, sent, keeping.wish.known)
+        except GatewayError:
+            await front.unheard.withdrawn(keeping.wish)
+            raise
+        answer = front.behind.runs.heard(RunName(keeping.wish.owner, begun.run))
+        if answer is None or not recalled.streamed:
+            raise GoesOn(begun, told)
+        visit.run, keeping.on_failure = begun.run, False
+        return answer
 
     async def _answer(self, visit: Visit, raw: bytes) -> EventStream:
         """Return the answer: of a run that is written down, or of a call that is just made.
 
         Raises:
-            _GoesOn: It is carried out with nobody waiting for it.
+            GoesOn: It is carried out with nobody waiting for it.
             RunConflict: The run cannot go on so.
         """
         asked, pipeline, behind = visit.asked, self._front.pipeline, self._front.behind
@@ -172,7 +201,7 @@ class CompletionEndpoint:
             return carry(None)
         if wants_no_wait(visit.headers):
             sent = sent_of(self._dialect.name, raw, visit.headers)
-            raise _GoesOn(await behind.begin(asked.caller, sent, asked.wishes.run))
+            raise GoesOn(await behind.begin(asked.caller, sent, asked.wishes.run))
         want = wanted_by(visit, pipeline, raw)
         begun = await behind.runs.begin(want, carry, visit.ledger)
         if begun is None:
@@ -190,6 +219,7 @@ class CompletionEndpoint:
             visit.ledger,
             lambda: head_of(visit),
             lambda: summary_of(visit),
+            keeps=visit.keeping,
         )
 
     async def _end(self, visit: Visit, send: Send) -> None:
@@ -206,21 +236,11 @@ class CompletionEndpoint:
         finally:
             end(visit, self._dialect.name, self._label(visit), self._front.observer)
 
-    async def _accept(self, visit: Visit, begun: Begun, send: Send) -> None:
+    async def _accept(self, visit: Visit, goes_on: GoesOn, send: Send) -> None:
         """Say that the request is carried out, or was, and where its answer will be."""
-        visit.run, visit.status = begun.run, 202
-        at, state = run_path(begun.run), "completed" if begun.over else "executing"
-        body = orjson.dumps({"object": "run", "id": begun.run, "state": state, "url": at})
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"location", at.encode()),
-            (b"retry-after", b"1"),
-            (b"preference-applied", b"respond-async"),
-            *head_of(visit),
-        ]
+        body, headers = accepted(visit, goes_on)
         try:
-            await send({"type": "http.response.start", "status": 202, "headers": headers})
+            await send({"type": "http.response.start", "status": visit.status, "headers": headers})
             await send({"type": "http.response.body", "body": body})
         finally:
             visit.ledger.record(finished(visit, self._dialect.name, self._label(visit)))
@@ -277,21 +297,3 @@ async def _is_run(visit: Visit, behind: Behind, raw: bytes) -> bool:
         return False
     body = body_hash(visit.dialect, raw, visit.headers)
     return await behind.runs.waits(asked.caller.name or "", body)
-
-
-def forwarded(headers: Mapping[str, str], dialect: str) -> Mapping[str, str]:
-    """Return those of the client's *headers* that a provider of *dialect* may see."""
-    return {name: headers[name] for name in _FORWARDED.get(dialect, ()) if name in headers}
-
-
-def _attempted(headers: Mapping[str, str]) -> int:
-    count = headers.get("x-stainless-retry-count", "")
-    return int(count) if count.isdecimal() and len(count) < 4 else 0
-
-
-def _reads_for_s(headers: Mapping[str, str]) -> float | None:
-    """Return after how many seconds without a word the client's SDK gives up, if it says so."""
-    said = headers.get("x-stainless-read-timeout") or headers.get("x-stainless-timeout") or ""
-    if not said or len(said) > 12 or not said.replace(".", "", 1).isdecimal():
-        return None
-    return float(said)

@@ -16,7 +16,8 @@ from starlette.responses import Response
 from gateway.metering.ledger import CallFinished, Ledger, RequestBegun, RequestFinished
 from gateway.policy.keys import Caller
 from gateway.policy.models import Model
-from gateway.surfaces.completion import Front, forwarded
+from gateway.surfaces.client_headers import forwarded
+from gateway.surfaces.completion import Front
 from gateway.surfaces.counters import SPOKEN, Counter, counter_of
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.named import name_headers, new_name

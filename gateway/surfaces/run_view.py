@@ -98,7 +98,7 @@ def cost_of(steps: Iterable[StepRecord]) -> int:
 
 def _answer(stored: Stored) -> Json:
     """Return what the call would have been answered with; None where that cannot be told."""
-    events = _events(stored)
+    events = events_of(stored)
     relayed = b"".join(event.raw for event in events if isinstance(event, Relayed))
     if relayed:
         try:
@@ -117,19 +117,21 @@ def _answer(stored: Stored) -> Json:
         call = dialect.decode(parse(raw), raw)
         for event in events:
             folded.feed(event)
-        return orjson.loads(dialect.whole(call, folded.reply(), _summary(stored)))
+        return orjson.loads(dialect.whole(call, folded.reply(), run_summary(stored)))
     except GatewayError:
         return None
 
 
-def _events(stored: Stored) -> list[Event]:
+def events_of(stored: Stored) -> list[Event]:
+    """Return the events of a run's answer."""
     answer = stored.standing.answer
     for step in stored.steps if answer is None else ():
         answer = step.events or answer
     return unpacked(answer or "[]")
 
 
-def _summary(stored: Stored) -> Summary:
+def run_summary(stored: Stored) -> Summary:
+    """Return what a run came to, as far as its journal tells."""
     done = [step for step in stored.steps if step.state == "completed"]
     counted = [step.tokens for step in done if step.tokens is not None]
     usage = Usage(sum(one[0] for one in counted), sum(one[1] for one in counted))
@@ -137,5 +139,5 @@ def _summary(stored: Stored) -> Summary:
     cost_usd = dollars(cost_of(done)) if known else None
     source = "operator" if known else "unknown"
     calls = sum(step.attempts for step in done)
-    trailer: JsonObject = {"request_id": stored.record.name.run}
-    return Summary(usage, calls, cost_usd, source, trailer)
+    name = stored.record.name.run
+    return Summary(usage, calls, cost_usd, source, {"request_id": name}, request_id=name)

@@ -138,6 +138,7 @@ def summary_of(visit: Visit) -> Summary:
         trailer=trailer,
         total=asked.wishes.usage_mode == "total",
         times=_times(visit),
+        request_id=visit.request_id,
     )
 
 

@@ -9,13 +9,17 @@ from time import perf_counter
 from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked
 from gateway.planning.plan import Plan
+from gateway.responses.keeping import Keeping
 from gateway.wire.respond import Exchange
 from techniques.core.errors import GatewayError
 
 
 @dataclass(slots=True)
 class Visit:
-    """One request, as far as it has come. ``run`` names its run if that is written down."""
+    """One request, as far as it has come. ``run`` names its run if that is written down.
+
+    ``keeping`` keeps its answer, None where that is not kept.
+    """
 
     request_id: str
     dialect: str
@@ -30,5 +34,12 @@ class Visit:
     bug: bool = False
     status: int = 0
     run: str | None = None
+    keeping: Keeping | None = None
     decoded: float = 0.0
     planned: float = 0.0
+
+    def keep(self, keeping: Keeping | None) -> None:
+        """Have *keeping* keep the answer; what goes wrong with that is told with the rest."""
+        self.keeping = keeping
+        if keeping is not None:
+            keeping.warn = self.ledger.record

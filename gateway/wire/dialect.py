@@ -60,6 +60,7 @@ class Summary:
     sub-calls wrote, for an answer that is not streamed and a client that wants to see it. With
     ``total`` the client wants to be told the usage of all sub-calls first, not the answer's.
     ``times`` are those of the request, up to now.
+    ``request_id`` names the request, and its answer where that has no name of its own.
     """
 
     usage: Usage
@@ -70,6 +71,7 @@ class Summary:
     trace: Sequence[Traced] = ()
     total: bool = False
     times: Times = UNTIMED
+    request_id: str = ""
 
 
 def told(piece: Traced) -> JsonObject:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import anyio
 from starlette.types import Message, Receive, Send
@@ -51,13 +51,25 @@ class Gone(GatewayError):
     default_code = "client_gone"
 
 
+class Keeps(Protocol):
+    """Keeps an answer before its client has the end of it."""
+
+    async def last(self, data: bytes) -> bytes:
+        """Return the last bytes of a stream as the client gets them."""
+        ...
+
+    async def whole(self, body: bytes) -> bytes:
+        """Return a whole answer as the client gets it."""
+        ...
+
+
 @dataclass(slots=True)
 class Exchange:
     """One request's way back to its client: the socket, and what happened on it.
 
     ``head`` and ``summary`` are asked for when they are needed: at the first byte, and at the end.
     ``status`` is what was sent, None before. ``begun_at`` is when the answer began, ``left_at``
-    when the client was seen to leave (times of ``perf_counter``).
+    when the client was seen to leave (times of ``perf_counter``). ``keeps`` None: nothing is kept.
     """
 
     dialect: Dialect
@@ -72,6 +84,7 @@ class Exchange:
     left_at: float | None = None
     failure: GatewayError | None = None
     ended: bool = False
+    keeps: Keeps | None = None
     _last_write: float = field(default_factory=perf_counter)
     _nap: anyio.CancelScope | None = None
     _writer: Encoder | None = None
@@ -163,6 +176,8 @@ class Exchange:
             relayed.append(self.dialect.whole(self.call, _folded(told), summary))
         elif self.call.rewrite is not None:
             relayed = self.call.rewrite(relayed, self.summary())
+        if self.keeps is not None:
+            relayed = [await self.keeps.whole(b"".join(relayed))]
         await self._send_whole(200, relayed, [_JSON, *self.head()])
 
     async def _stream(self, answer: Answer, encoder: Encoder) -> None:
@@ -182,6 +197,8 @@ class Exchange:
                 raise
             self.failure = error
             last = encoder.fail(error)
+        if self.keeps is not None:
+            last = await self.keeps.last(last)
         self.ended = True
         await self._write(last)
 

@@ -49,6 +49,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "params_ignored": "Options came without a technique.",
         "plan_unusable": "No ideas could be had or read; the draws were made without any.",
         "refusal_kept": "A good part of the draws declined, and one of them is the answer.",
+        "response_not_stored": "The response is not kept, as the database does not take it, or it "
+        "is too large (`size`): the client cannot come back to it.",
         "router_note": "What the router says of its choice.",
         "router_unavailable": "No router could choose, for this reason, and the default technique "
         "was taken: `slow`, `gone`, `failed` (a bug) or `unread` (the request).",

@@ -23,6 +23,8 @@ from sqlalchemy import (
 
 METADATA: Final = MetaData()
 
+_STOPS: Final = text("state = 'cancelling'")
+
 CHANGES: Final = Table(
     "changes",
     METADATA,
@@ -186,6 +188,37 @@ STEPS: Final = Table(
     Column("record", String, nullable=False),
 )
 """The sub-calls of runs, each as JSON."""
+
+RESPONSES: Final = Table(
+    "responses",
+    METADATA,
+    Column("owner", String, primary_key=True),
+    Column("id", String, primary_key=True),
+    Column("parent", String),
+    Column("state", String, nullable=False),
+    Column("background", Integer, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("used_ms", BigInteger, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("record", String, nullable=False),
+    Index("responses_used", "used_ms"),
+    Index("responses_owner", "owner", "created_ms"),
+    Index("responses_state", "state", sqlite_where=_STOPS, postgresql_where=_STOPS),
+)
+"""Responses that clients can come back to: ``record`` is JSON of one and of its own input.
+
+``parent`` is the response that it goes on with, ``size`` the length of ``record``.
+"""
+
+RESPONSE_ITEMS: Final = Table(
+    "response_items",
+    METADATA,
+    Column("owner", String, primary_key=True),
+    Column("item", String, primary_key=True),
+    Column("response", String, nullable=False),
+    Index("response_items_of", "owner", "response"),
+)
+"""In which response an item stands to which a client may refer."""
 
 APPROVALS: Final = Table(
     "approvals",

@@ -19,8 +19,7 @@ from techniques.core.reply import Reply
 
 def whole(call: Call, reply: Reply, summary: Summary) -> bytes:
     """Return a ``response`` object as JSON."""
-    named = (summary.trailer or {}).get("request_id")
-    name = response_id(reply.id, named if isinstance(named, str) else "")
+    name = response_id(reply.id, summary.request_id)
     frame = Frame(call, name, now(), reply.model or call.model)
     status, more = ended(reply.finish_reason)
     output = output_of(reply.parts, frame.names, last_of(reply.finish_reason), reply.logprobs)

@@ -16,7 +16,7 @@ from techniques.core.request import Request
 
 DIALECT = OpenAIResponses()
 QUIET = Summary(Usage(10, 5), 1, "0.1", "operator")
-TOLD = Summary(Usage(30, 15), 3, "0.3", "operator", {"request_id": "req1"})
+TOLD = Summary(Usage(30, 15), 3, "0.3", "operator", {"request_id": "req1"}, request_id="req1")
 FUNCTION: JsonObject = {"type": "function", "name": "f", "parameters": {"type": "object"}}
 CUSTOM: JsonObject = {"type": "custom", "name": "patch", "description": "Change a file."}
 

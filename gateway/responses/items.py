@@ -1,0 +1,96 @@
+"""Items of conversations of the Responses API: as they are kept, and as they are sent again. Pure.
+
+An id names an item to a client. A provider that has not kept it does not know it by that name, so
+items are sent again without theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from secrets import token_hex
+from typing import Final
+
+from techniques.core.json import Json, JsonObject
+
+_PREFIXES: Final[Mapping[str, str]] = {
+    "message": "msg",
+    "function_call": "fc",
+    "function_call_output": "fco",
+    "custom_tool_call": "ctc",
+    "custom_tool_call_output": "ctco",
+    "reasoning": "rs",
+}
+_NAMED: Final = frozenset({"id", "status"})
+
+
+def fresh_id(kind: str) -> str:
+    """Return an id for an item of that type."""
+    return f"{_PREFIXES.get(kind, 'item')}_{token_hex(24)}"
+
+
+def kept_input(said: Json, name: Callable[[str], str] = fresh_id) -> list[JsonObject]:
+    """Return what a client *said* as a list of items, each with an id.
+
+    What is no item is left out: the dialect refuses it.
+    """
+    if isinstance(said, str):
+        said = [{"role": "user", "content": said}]
+    items = said if isinstance(said, list) else []
+    return [_kept(item, name) for item in items if isinstance(item, dict)]
+
+
+def _kept(item: JsonObject, name: Callable[[str], str]) -> JsonObject:
+    kind = item.get("type") or ("message" if "role" in item else "")
+    named = {"id": item.get("id") or name(kind), "type": kind}
+    if kind != "message":
+        return {**item, **named}
+    content = item.get("content")
+    if isinstance(content, str):
+        content = [_text(content, is_answer=item.get("role") == "assistant")]
+    status = item.get("status") or "completed"
+    return {**item, **named, "status": status, "content": content}
+
+
+def _text(text: str, *, is_answer: bool) -> JsonObject:
+    if is_answer:
+        return {"type": "output_text", "text": text, "annotations": []}
+    return {"type": "input_text", "text": text}
+
+
+def sent_again(items: Iterable[JsonObject]) -> list[JsonObject]:
+    """Return *items* of an earlier turn as they are sent in front of a new one."""
+    return [_unnamed(item) if item.get("type") in _PREFIXES else item for item in items]
+
+
+def _unnamed(item: JsonObject) -> JsonObject:
+    return {field: value for field, value in item.items() if field not in _NAMED}
+
+
+def references(said: Json) -> list[str]:
+    """Return the ids of items that *said* only refers to."""
+    items = said if isinstance(said, list) else []
+    return [item["id"] for item in items if _is_reference(item)]
+
+
+def resolved(said: Json, known: Mapping[str, JsonObject]) -> Json:
+    """Return *said* with the items that it refers to, of those that are *known*."""
+    if not isinstance(said, list) or not known:
+        return said
+    return [_found(item, known) if _is_reference(item) else item for item in said]
+
+
+def _found(item: JsonObject, known: Mapping[str, JsonObject]) -> JsonObject:
+    found = known.get(item["id"])
+    return item if found is None else sent_again([found])[0]
+
+
+def _is_reference(item: Json) -> bool:
+    if not isinstance(item, dict) or not isinstance(item.get("id"), str):
+        return False
+    kind = item.get("type")
+    return kind == "item_reference" or (kind is None and item.keys() == {"id"})
+
+
+def by_id(items: Sequence[JsonObject]) -> dict[str, JsonObject]:
+    """Return *items* by their ids."""
+    return {item["id"]: item for item in items if isinstance(item.get("id"), str)}

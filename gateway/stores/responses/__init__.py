@@ -1,0 +1,1 @@
+"""Where responses are kept that clients can come back to."""

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """SQLAlchemy runs on asyncio alone."""
+    return "asyncio"
