@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
@@ -111,7 +112,7 @@ def _plain(token: JsonObject) -> JsonObject:
 def output_of(parts: Iterable[Part], names: Names, last: Status, logprobs: Json) -> list[Json]:
     """Return the items that *parts* are; the *last* may be incomplete."""
     items: list[Json] = []
-    for is_spoken, group in groupby(parts, lambda part: isinstance(part, _Spoken)):
+    for is_spoken, group in groupby(_shown(parts), lambda part: isinstance(part, _Spoken)):
         if is_spoken:
             content = list(_content(group, logprobs))
             logprobs = None
@@ -126,6 +127,25 @@ def output_of(parts: Iterable[Part], names: Names, last: Status, logprobs: Json)
     if items and "status" in items[-1] and items[-1]["type"] in _CUT:
         items[-1]["status"] = last
     return items
+
+
+def _shown(parts: Iterable[Part]) -> list[Part]:
+    """Return those of *parts* that are shown; neighbours that a stream tells as one are one."""
+    shown: list[Part] = []
+    for part in parts:
+        last = shown[-1] if shown else None
+        if isinstance(part, Opaque) and part.dialect != NAME:
+            continue
+        if isinstance(part, _Spoken):
+            if isinstance(last, _Spoken) and type(last) is type(part):
+                shown[-1] = replace(last, text=last.text + part.text)
+            elif part.text:
+                shown.append(part)
+        elif isinstance(part, Thinking) and isinstance(last, Thinking) and last.signature is None:
+            shown[-1] = Thinking(last.text + part.text, part.signature)
+        else:
+            shown.append(part)
+    return shown
 
 
 _CUT: Final = frozenset({"message", "function_call", "custom_tool_call"})
