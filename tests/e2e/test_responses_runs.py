@@ -54,6 +54,8 @@ def test_a_run_that_is_asked_for_again_is_told_and_not_made_again(
     assert one["output"][0]["content"] == other["output"][0]["content"]
     assert one["usage"]["input_tokens"] == other["usage"]["input_tokens"]
     assert shown.json["state"] == "completed"
+    Response.model_validate(shown.json["answer"])
+    assert shown.json["answer"]["output"][0]["content"] == one["output"][0]["content"]
 
 
 def test_a_run_that_nobody_waits_for_is_answered_with_202(

@@ -308,6 +308,8 @@ def test_what_is_no_part_of_the_answer_is_a_comment_or_nothing() -> None:
     assert to.feed(Note("votes", {"n": 1})) == b""
     assert to.feed(Warned("x")) == b""
     assert to.ping() == b": ping\n\n"
+    assert to.held({"state": "held"}).startswith(b": lockgate {")
+    assert DIALECT.stream_type.startswith(b"text/event-stream")
     assert frames(to.feed(TextDelta("a")))[0]["type"] == "response.created"
 
 
