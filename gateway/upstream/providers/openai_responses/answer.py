@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gateway.upstream.openai.payload import as_list, as_object, as_text
+from gateway.upstream.openai.payload import as_index, as_list, as_object, as_text
 from gateway.upstream.providers.openai_responses.failure import failed
 from gateway.upstream.providers.openai_responses.item import Item, is_call
 from gateway.upstream.providers.openai_responses.usage import report_of
@@ -82,7 +82,7 @@ class Content:
         known = {"type": _KINDS[sort], "id": body.get("item_id"), "name": body.get("name")}
         item = self._item(_place(body), known)
         yield from item.start(known)
-        index = next((body[name] for name in _INDEXES if name in body), 0)
+        index = next((as_index(body[name]) for name in _INDEXES if name in body), 0)
         if how == "delta":
             logprobs = body.get("logprobs")
             yield from item.grow(sort, index, as_text(body.get("delta")), logprobs)
