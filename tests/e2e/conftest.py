@@ -28,6 +28,7 @@ CHANGES: dict[str, Json] = {
             "capabilities": {"embeddings": True},
         },
         {"name": "org/embed", "provider": "oa"},
+        {"name": "rs-embed", "provider": "rs", "model": "text-embedding-3-small"},
         *(
             {
                 "name": f"oa-{name}",

@@ -6,6 +6,7 @@ import json
 from base64 import b64decode
 from collections.abc import Callable
 
+import anthropic
 import numpy as np
 import openai
 import pytest
@@ -43,6 +44,28 @@ def test_the_vectors_are_the_same_whatever_the_host_writes(scene: Scene, form: s
     assert (packed.usage.prompt_tokens, packed.usage.total_tokens) == (4, 4)
     assert [asked.path for asked in scene.upstream.asked] == ["/v1/embeddings"] * 3
     assert [asked.body["model"] for asked in scene.upstream.asked] == ["real-embed"] * 3
+
+
+def test_an_account_of_the_responses_api_has_embeddings_too(scene: Scene) -> None:
+    scene.upstream.chooses(host())
+
+    answer = scene.chat.embeddings.create(model="rs-embed", input="a text")
+
+    assert answer.data[0].embedding == vector_of("a text")
+    assert scene.upstream.asked[0].path == "/v1/embeddings"
+    assert scene.upstream.asked[0].body["model"] == "text-embedding-3-small"
+
+
+@pytest.mark.parametrize("model", ["rs-embed", "oa-embed"])
+def test_models_that_make_embeddings_hold_no_conversation_by_any_api(
+    scene: Scene, model: str
+) -> None:
+    with pytest.raises(openai.BadRequestError, match="/v1/embeddings"):
+        scene.chat.responses.create(model=model, input="hi")
+    with pytest.raises(anthropic.BadRequestError, match="/v1/embeddings"):
+        scene.messages.messages.create(
+            model=model, max_tokens=5, messages=[{"role": "user", "content": "hi"}]
+        )
 
 
 @pytest.mark.parametrize("given", ["a text", TEXTS, [1, 2, 3], [[1, 2], [3]]])

@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from gateway.metering.ledger import CallFinished, Fact, RequestFinished
 from gateway.metering.meters.batch import Batch, BatchHistogram
+from gateway.metering.operations import of_call, of_request
 
 _SECONDS: Final = tuple(0.01 * 2**power for power in range(14))
 _FIRST: Final = (
@@ -80,8 +81,7 @@ class GenAIMeter:
             batch.observe()
 
     def _call(self, fact: CallFinished, batch: Batch) -> None:
-        operation = "count_tokens" if fact.role == "count" else "chat"
-        call, usage = (operation, fact.model, fact.provider), fact.usage
+        call, usage = (of_call(fact), fact.model, fact.provider), fact.usage
         failed = "" if fact.outcome == "ok" else fact.outcome
         batch.add(self._call_seconds(*call, failed), fact.seconds)
         if usage.total_tokens:
@@ -89,7 +89,7 @@ class GenAIMeter:
             batch.add(self._usage(*call, "output"), usage.output_tokens)
 
     def _request(self, fact: RequestFinished, batch: Batch) -> None:
-        call, found = ("chat", fact.model, fact.provider), _found_by(fact)
+        call, found = (of_request(fact), fact.model, fact.provider), _found_by(fact)
         failed = "" if fact.outcome == "success" else fact.outcome
         batch.add(self._duration(*call, fact.technique, failed), fact.seconds, found)
         if fact.begun_s is not None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gateway.metering.ledger import CallFinished, RequestFinished
+from gateway.metering.operations import of_call, of_request
 from gateway.metering.trace import Trace
 from pricing.cost import dollars
 from techniques.core.json import Json, JsonObject
@@ -41,7 +42,7 @@ def _request(fact: RequestFinished, trace: Trace) -> JsonObject:
     costs = [row.cost for row in fact.rows]
     known = [cost for cost in costs if cost is not None]
     told: JsonObject = {
-        "gen_ai.operation.name": "chat",
+        "gen_ai.operation.name": of_request(fact),
         "gen_ai.provider.name": fact.provider or None,
         "gen_ai.request.model": fact.model or None,
         "http.response.status_code": fact.status,
@@ -69,7 +70,7 @@ def _request(fact: RequestFinished, trace: Trace) -> JsonObject:
 def _call(row: CallFinished, trace: Trace) -> JsonObject:
     usage = row.usage
     told: JsonObject = {
-        "gen_ai.operation.name": "chat",
+        "gen_ai.operation.name": of_call(row),
         "gen_ai.provider.name": row.provider,
         "gen_ai.request.model": row.model,
         "gen_ai.usage.input_tokens": usage.input_tokens,
@@ -108,7 +109,7 @@ def _span(trace_id: str, frame: _Frame, told: JsonObject) -> JsonObject:
         "traceId": trace_id,
         "spanId": frame.own,
         "parentSpanId": frame.parent or "",
-        "name": f"chat {model}".rstrip(),
+        "name": f"{told['gen_ai.operation.name']} {model}".rstrip(),
         "kind": frame.kind,
         "startTimeUnixNano": _nanoseconds(frame.at),
         "endTimeUnixNano": _nanoseconds(frame.at + frame.seconds),

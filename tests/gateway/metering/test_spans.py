@@ -103,3 +103,28 @@ def test_a_message_says_who_sends_it() -> None:
         {"key": "service.name", "value": {"stringValue": "lockgate"}}
     ]
     assert message["scopeSpans"][0]["spans"] == [{"name": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "role", "whole", "call"),
+    [
+        ("openai_chat", "answer", "chat", "chat"),
+        ("anthropic", "count", "chat", "count_tokens"),
+        ("openai_embeddings", "embedding", "embeddings", "embeddings"),
+        ("ollama_embed", "embedding", "embeddings", "embeddings"),
+        ("openai_completions", "answer", "text_completion", "chat"),
+    ],
+)
+def test_spans_are_named_by_what_was_asked_for(
+    dialect: str, role: str, whole: str, call: str
+) -> None:
+    made = spans_of(request(trace=TRACE, dialect=dialect, rows=(row(span="a" * 16, role=role),)))
+
+    assert [told(span)["gen_ai.operation.name"] for span in made] == [whole, call]
+    assert [span["name"].split()[0] for span in made] == [whole, call]
+
+
+def test_a_request_for_embeddings_that_was_refused_is_named_so_too() -> None:
+    (whole,) = spans_of(request(trace=TRACE, dialect="openai_embeddings", rows=()))
+
+    assert told(whole)["gen_ai.operation.name"] == "embeddings"
