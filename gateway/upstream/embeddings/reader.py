@@ -8,7 +8,7 @@ import orjson
 
 from gateway.upstream.embeddings.batches import count_of
 from gateway.upstream.embeddings.call import form_of
-from gateway.upstream.embeddings.sheet import Scanner, Sheet, grouped
+from gateway.upstream.embeddings.sheet import Scanner, Sheet
 from gateway.upstream.openai.failure import is_error, reported, unreadable
 from gateway.upstream.openai.payload import as_list, as_object, as_text
 from gateway.upstream.providers.openai_chat.payload import usage_of
@@ -23,16 +23,11 @@ class EmbeddingsReader:
 
     def __init__(self, relay: Relay) -> None:
         self._scanner = Scanner(form_of(relay))
-        self._came: list[bytes] = []
         self._wanted = count_of(relay.body.get("input"))
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
-        """Collect *chunk*; what there is to write otherwise in it is written now."""
+        """Collect *chunk*."""
         self._scanner.feed(chunk)
-        if self._scanner.passes is False:
-            self._came.clear()
-        else:
-            self._came.append(chunk)
         return iter(())
 
     def end(self) -> Iterator[Event]:
@@ -43,9 +38,8 @@ class EmbeddingsReader:
         """
         sheet = self._scanner.sheet()
         answer = self._checked(sheet)
-        came = grouped(self._came) if self._came else sheet.pieces()
         yield Started(model=as_text(answer.get("model")))
-        for piece in came:
+        for piece in self._scanner.pieces():
             yield Relayed(piece)
         usage = used(answer)
         if usage is not None:
@@ -73,7 +67,7 @@ class EmbeddingsReader:
         try:
             return sheet.value()
         except ValueError:  # its vectors are none that can be told by their ends
-            return orjson.loads(b"".join(self._came))
+            return orjson.loads(b"".join(self._scanner.pieces()))
 
 
 def used(answer: JsonObject) -> Usage | None:

@@ -21,8 +21,8 @@ _KEY: Final = 64
 """Bytes in which the key of a vector, cut off, is surely whole again."""
 _CLOSES: Final = {ord("["): b"]", ord('"'): b'"'}
 _FORMS: Final[dict[int, Form]] = {ord("["): "float", ord('"'): "base64"}
-_PIECE: Final = 256 * 1024
-"""Bytes that are handed on at a time."""
+_PIECE: Final = 64 * 1024
+"""Bytes that are handed on at a time, at least: what comes in as many is not copied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,6 @@ class Sheet:
     frame: Sequence[bytes] = (b"",)
     vectors: Sequence[bytes] = ()
     finite: bool = True
-
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the answer, in pieces that can be handed on."""
-        return grouped(_woven(self.frame, self.vectors))
 
     def value(self) -> Json:
         """Return the answer, in which each vector is only its place in ``vectors``.
@@ -58,14 +54,16 @@ class Sheet:
 class Scanner:
     """Takes the vectors out of bytes that may be cut anywhere.
 
-    With *wanted* they are written in that form. Where the first is in it, all are taken to be, and
-    none is kept: ``passes`` tells that the answer can be handed on as it came.
+    With *wanted* none is kept, and the answer can be handed on with all of them in that form: as it
+    came where the first is in it, for then all are taken to be.
     """
 
     def __init__(self, wanted: Form | None = None) -> None:
-        self.passes: bool | None = None
         self._wanted = wanted
         self._change = None if wanted is None else change_to(wanted)
+        self._passes: bool | None = None  # whether it can go as it came; None before a vector
+        self._ready: list[bytes] = []  # to be handed on
+        self._group: list[bytes] = []  # to be ready when it is large enough
         self._frame: list[bytes] = []
         self._vectors: list[bytes] = []
         self._finite = True
@@ -75,7 +73,9 @@ class Scanner:
         self._parts: list[bytes] = []  # of that
 
     def feed(self, chunk: bytes) -> None:
-        """Take *chunk*."""
+        """Take *chunk*; what there is to write otherwise in it is written now."""
+        if self._wanted is not None and self._passes is not False:
+            self._ready.append(chunk)
         at = 0
         if self._close:
             at = self._go_on(chunk, 0, 0)
@@ -94,13 +94,23 @@ class Scanner:
 
     def sheet(self) -> Sheet:
         """Return the answer, all of which has come."""
-        last = b"".join((*self._open, self._held, *self._parts))
-        return Sheet((*self._frame, last), self._vectors, self._finite)
+        return Sheet((*self._frame, self._rest()), self._vectors, self._finite)
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the answer as it was wanted, in pieces that can be handed on."""
+        if self._passes is not False:
+            return grouped(self._ready)
+        return iter((*self._ready, b"".join((*self._group, self._rest()))))
+
+    def _rest(self) -> bytes:
+        return b"".join((*self._open, self._held, *self._parts))
 
     def _begin(self, opens: int) -> None:
         self._close = _CLOSES[opens]
-        if self.passes is None:
-            self.passes = self._wanted == _FORMS[opens]
+        if self._passes is None and self._wanted is not None:
+            self._passes = self._wanted == _FORMS[opens]
+            if not self._passes:
+                self._ready.clear()
 
     def _go_on(self, chunk: bytes, start: int, look: int) -> int:
         """Take the vector that begins, or goes on, at *start*; return where it ends, -1 if not."""
@@ -108,16 +118,27 @@ class Scanner:
         stop = end or len(chunk)
         if self._close == b"]":
             self._finite = self._finite and is_finite(chunk, start, stop)
-        if not self.passes:
+        if not self._passes:
             self._parts.append(chunk[start:stop])
         if not end:
             return -1
-        vector, self._close = b"".join(self._parts), b""
-        self._parts.clear()
-        self._vectors.append(vector if self._change is None else self._change(vector))
-        self._frame.append(b"".join(self._open))
+        self._close = b""
+        self._end(b"".join(self._open), b"".join(self._parts))
         self._open.clear()
+        self._parts.clear()
         return end
+
+    def _end(self, frame: bytes, vector: bytes) -> None:
+        self._frame.append(frame)
+        if self._change is None:
+            self._vectors.append(vector)
+            return
+        self._vectors.append(b"")
+        if not self._passes:
+            self._group += (frame, self._change(vector))
+            if sum(map(len, self._group)) >= _PIECE:
+                self._ready.append(b"".join(self._group))
+                self._group.clear()
 
 
 def scanned(pieces: Iterable[bytes]) -> Sheet:

@@ -121,3 +121,27 @@ def test_a_host_that_writes_no_base64_is_not_asked_for_it() -> None:
     call = encode(relay(encoding_format="base64"), target)
 
     assert orjson.loads(call.body) == {"model": "e", "input": ["a", "b c"]}
+
+
+def test_vectors_that_are_no_plain_lists_are_passed_on() -> None:
+    rows = [{"index": place, "embedding": [[1, 2], [3]]} for place in range(2)]
+    body = orjson.dumps({"data": rows, "usage": {"prompt_tokens": 3}})
+
+    for form in ("float", "base64"):
+        (told,) = [e for e in read(body, relay(encoding_format=form)) if isinstance(e, Relayed)]
+        assert told.raw == body
+
+
+@pytest.mark.parametrize(("asked", "given"), [("float", "float"), ("base64", "float")])
+def test_a_large_answer_is_handed_on_in_pieces(asked: str, given: str) -> None:
+    texts = ["word " * 40] * 9000
+    body = orjson.dumps(answer_to({"model": "e", "input": texts}, form=given))
+    reader = EmbeddingsReader(relay(input=texts, encoding_format=asked))
+    for at in range(0, len(body), 100_000):
+        list(reader.feed(body[at : at + 100_000]))
+
+    pieces = [event.raw for event in reader.end() if isinstance(event, Relayed)]
+
+    assert len(pieces) > 3
+    assert max(map(len, pieces)) <= 200_000
+    assert orjson.loads(b"".join(pieces)) == answer_to({"model": "e", "input": texts}, form=asked)
