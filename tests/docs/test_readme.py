@@ -135,7 +135,7 @@ def test_the_readme_lists_every_surface() -> None:
     sources = "".join(path.read_text("utf-8") for path in (ROOT / "gateway").rglob("*.py"))
     served = set(re.findall(r"\"(/v1/[a-z]{2,})", sources))
     listed = (
-        (ROOT / "README.md").read_text("utf-8").partition("* Surfaces: ")[2].partition("\n* ")[0]
+        (ROOT / "README.md").read_text("utf-8").partition("* Surfaces:")[2].partition("\n* ")[0]
     )
 
     assert served > {"/v1/chat", "/v1/messages", "/v1/models", "/v1/runs", "/v1/approvals"}
