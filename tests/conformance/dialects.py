@@ -23,8 +23,13 @@ SURFACES: Final[Mapping[str, tuple[str, Mapping[str, Json]]]] = {
     "generate": ("/api/generate", {"prompt": "hello there"}),
 }
 """The path of each surface, and the body of a call there, but for its model."""
-EMBEDDINGS: Final = "/v1/embeddings"
-EMBEDDED: Final[dict[str, Json]] = {"model": "oa-model", "input": "hello there"}
+BESIDE: Final[Mapping[str, tuple[str, Mapping[str, Json]]]] = {
+    "embeddings": ("/v1/embeddings", {"input": "hello there"}),
+    "completions": ("/v1/completions", {"prompt": "hello there"}),
+    "embed": ("/api/embed", {"input": "hello there"}),
+    "embedding": ("/api/embeddings", {"prompt": "hello there"}),
+}
+"""The same of what is no conversation; only providers of OpenAI's kind have it."""
 MODELS: Final[Mapping[str, str]] = {
     "openai_chat": "oa-model",
     "anthropic": "an-model",
@@ -51,8 +56,10 @@ def asked(  # noqa: PLR0913 - where, and whom, and how
     **fields: Json,
 ) -> Reply:
     """Ask *upstream* as *client* does, and return the whole answer."""
-    path, body = SURFACES[client]
-    call = {"model": MODELS[upstream], **body, "stream": streamed == "streamed", **fields}
+    path, body = SURFACES.get(client) or BESIDE[client]
+    call: dict[str, Json] = {"model": MODELS[upstream], **body, **fields}
+    if client in SURFACES:
+        call["stream"] = streamed == "streamed"
     return stage.post(path, call, key=key, headers=headers)
 
 
@@ -104,7 +111,7 @@ def message_of(client: str, reply: Reply) -> str:
         assert said["request_id"] == reply.headers["request-id"] == reply.request_id
         return str(said["error"]["message"])
     assert said.keys() == {"error"}
-    if client in {"ollama", "generate"}:
+    if client in {"ollama", "generate", "embed", "embedding"}:
         assert isinstance(said["error"], str)
         return said["error"]
     assert said["error"].keys() == {"message", "type", "param", "code"}

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 import pytest
 
 from gateway.app import DIALECTS
+from gateway.surfaces import spoken
 from gateway.upstream import provider, providers
 from tests.conformance.dialects import (
-    EMBEDDED,
-    EMBEDDINGS,
+    BESIDE,
     EVERYWHERE,
     MODELS,
     SURFACES,
@@ -25,7 +25,7 @@ from tests.fakes import script
 from tests.fakes.gateway import UPSTREAM_KEYS
 
 ONCE: Final = {"upstream": {"retries": 0}}
-OPENAIS: Final = ("chat", "responses")
+OPENAIS: Final = ("chat", "responses", "embeddings", "completions")
 """Surfaces whose errors have OpenAI's form."""
 
 
@@ -103,18 +103,20 @@ def test_a_failure_keeps_its_status_its_words_and_its_code(
 
 
 @pytest.mark.gateway(ONCE)
+@pytest.mark.parametrize("client", BESIDE)
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_failure_of_embeddings_is_told_like_one_of_conversations(stage: Stage, name: str) -> None:
+def test_a_failure_beside_conversations_is_told_alike(stage: Stage, client: str, name: str) -> None:
     fault = FAULTS[name]
     stage.upstream.plays(
         refusal("openai_chat", fault.status, fault.type, fault.code, words=fault.words)
     )
 
-    answer = stage.post(EMBEDDINGS, EMBEDDED)
+    answer = asked(stage, client, "openai_chat", "whole")
 
     assert answer.status == fault.told
-    assert message_of("chat", answer) == fault.words
-    assert code_of("chat", answer) == (fault.code or fault.named)
+    assert message_of(client, answer) == fault.words
+    if client in OPENAIS:
+        assert code_of(client, answer) == (fault.code or fault.named)
 
 
 @pytest.mark.gateway(ONCE)
@@ -136,7 +138,7 @@ def test_the_gateways_own_key_is_not_the_clients(
 
 
 @pytest.mark.parametrize("key", [None, "wrong"])
-@pytest.mark.parametrize("client", SURFACES)
+@pytest.mark.parametrize("client", [*SURFACES, *BESIDE])
 def test_a_wrong_key_and_none_are_told_in_the_dialects_envelope(
     stage: Stage, client: str, key: str | None
 ) -> None:
@@ -187,18 +189,18 @@ def test_a_provider_that_is_gone_or_silent_is_told_in_the_envelope(  # noqa: PLR
     assert message_of(client, answer)
 
 
-@pytest.mark.parametrize("client", SURFACES)
+@pytest.mark.parametrize("client", [*SURFACES, *BESIDE])
 @pytest.mark.parametrize("body", [b"{", b"[]", b'{"model": 7}', b'{"model": "oa-model"'])
 def test_a_body_that_is_none_is_told_in_the_envelope(
     stage: Stage, client: str, body: bytes
 ) -> None:
-    answer = stage.post(SURFACES[client][0], body)
+    answer = stage.post((SURFACES.get(client) or BESIDE[client])[0], body)
 
     assert answer.status == 400
     assert message_of(client, answer)
 
 
-@pytest.mark.parametrize("client", SURFACES)
+@pytest.mark.parametrize("client", [*SURFACES, *BESIDE])
 def test_a_model_that_there_is_not_is_told_in_the_envelope(stage: Stage, client: str) -> None:
     answer = asked(stage, client, "openai_chat", "whole", model="no-such-model")
 
@@ -220,8 +222,9 @@ def test_a_body_is_read_whatever_it_is_called(stage: Stage, client: str, kind: s
 
 
 def test_each_dialect_is_here() -> None:
-    """So that a new one is not forgotten; what is no conversation fails elsewhere."""
-    conversed = {path for path, _ in SURFACES.values()}
+    """So that a new one is not forgotten."""
+    conversed = {path for path, dialect in DIALECTS.items() if dialect.name in spoken.DIALECTS}
 
-    assert set(DIALECTS) - {EMBEDDINGS, "/v1/completions"} == conversed
+    assert {path for path, _ in SURFACES.values()} == conversed
+    assert {path for path, _ in BESIDE.values()} == DIALECTS.keys() - conversed
     assert set(MODELS) == set(provider.load(providers))

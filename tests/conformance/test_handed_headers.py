@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from techniques.core.json import Json
 from tests.conformance.dialects import (
-    EMBEDDED,
-    EMBEDDINGS,
+    BESIDE,
     EVERYWHERE,
     GRID,
     MODELS,
@@ -131,16 +131,19 @@ def test_a_refusal_without_a_wait_has_the_one_that_its_limits_tell(
 
 
 @pytest.mark.gateway({"upstream": {"retries": 0}})
+@pytest.mark.parametrize("client", BESIDE)
 @pytest.mark.parametrize("status", [200, 429])
-def test_limits_of_embeddings_are_handed_on(stage: Stage, status: int) -> None:
-    row = {"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}
-    used = {"prompt_tokens": 2, "total_tokens": 2}
-    made = {"object": "list", "data": [row], "model": "real-oa", "usage": used}
-    served = script.body(made, headers=OPENAI)
+def test_limits_beside_conversations_are_handed_on(stage: Stage, client: str, status: int) -> None:
+    rows: dict[str, list[Json]] = {
+        "data": [{"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}],
+        "choices": [{"index": 0, "text": "Hello", "finish_reason": "stop"}],
+    }
+    used = script.counts(2, 0)
+    served = script.body({"id": "1", "model": "real-oa", **rows, "usage": used}, headers=OPENAI)
     refused = refusal("openai_chat", 429, "rate_limit_error", headers=OPENAI)
     stage.upstream.plays(served if status == 200 else refused)
 
-    answer = stage.post(EMBEDDINGS, EMBEDDED)
+    answer = asked(stage, client, "openai_chat", "whole")
 
     assert answer.status == status
     assert {name: answer.headers.get(name) for name in OPENAI} == OPENAI
