@@ -20,8 +20,9 @@ class Client:
 
 
 _AGENT: Final = USUAL | {"tools_streamed", "reasoning"}
-_OPENAI: Final = USUAL | {"tools_streamed", "retried", "listed"}
-_ANTHROPIC: Final = _OPENAI | {"runner", "reasoning", "counted"}
+_OPENAI: Final = USUAL | {"tools_streamed", "retried", "listed", "embed"}
+_ANTHROPIC: Final = (_OPENAI - {"embed"}) | {"runner", "reasoning", "counted"}
+_OLLAMA: Final = (USUAL - {"failing"}) | {"reasoning", "embed"}
 _INSTRUCTOR: Final = frozenset({"structured", "as_json", "partial", "again"})
 _BOTH: Final = ("chat", "messages")
 _ALL: Final = (*_BOTH, "responses")
@@ -37,14 +38,16 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "anthropic-python": Client("anthropic_sdk", "frameworks", ("messages",), _ANTHROPIC),
     "anthropic-python-0": Client("anthropic_sdk", "older", ("messages",), _ANTHROPIC),
     "anthropic-node": Client("anthropic", "node", ("messages",), _ANTHROPIC),
-    "vercel": Client("vercel", "node", _VERCEL, _AGENT | {"retried"}),
-    "langchain": Client("langchain", "frameworks", _ALL, USUAL | {"graph", "reasoning"}),
-    "langchain-node": Client("langchain", "node", _ALL, USUAL),
+    "vercel": Client("vercel", "node", _VERCEL, _AGENT | {"retried", "embed"}),
+    "langchain": Client("langchain", "frameworks", _ALL, USUAL | {"graph", "reasoning", "embed"}),
+    "langchain-node": Client("langchain", "node", _ALL, USUAL | {"embed"}),
     "pydantic-ai": Client("pydantic_ai_agent", "frameworks", _ALL, _AGENT),
     "openai-agents": Client(
         "openai_agents", "frameworks", ("chat", "responses"), _AGENT | {"handoff"}
     ),
     "instructor": Client("instructor_client", "older", _BOTH, _INSTRUCTOR),
+    "ollama-python": Client("ollama_sdk", "frameworks", ("ollama",), _OLLAMA),
+    "ollama-node": Client("ollama", "node", ("ollama",), _OLLAMA),
     "llama-index": Client("llama_index", "older", ("chat",), USUAL),
 }
 

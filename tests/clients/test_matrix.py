@@ -25,6 +25,8 @@ SPOT: Json = {"city": "Zürich", "degrees": 21}
 MISCOUNTING = {"langchain-node/messages"}
 """Who adds up what an Anthropic stream tells at its start and again at its end."""
 
+NAMELESS = {"ollama-python/ollama"}
+"""Who sends calls back without their ids."""
 LOOPS = ("tools", "tools_streamed", "graph", "runner")
 
 each = pytest.mark.parametrize
@@ -69,7 +71,10 @@ def test_a_loop_of_tools(stage: Stage, client: str, operation: str, model: str) 
     assert said["text"].endswith(WARM.text)
     assert said["called"] == ["Oslo", "Zürich"]
     _, second = stage.upstream.asked
-    assert results(second) == RESULTS
+    if client in NAMELESS:
+        assert [said for _, said in results(second)] == [said for _, said in RESULTS]
+    else:
+        assert results(second) == RESULTS
 
 
 @models

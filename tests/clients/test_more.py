@@ -11,6 +11,7 @@ from tests.clients.table import who
 from tests.clients.test_matrix import GREETING, SPOT
 from tests.e2e.turns import MODELS, Called, Turn
 from tests.fakes import script
+from tests.fakes.embeddings import answer_to, vector_of
 
 each = pytest.mark.parametrize
 models = each("model", MODELS)
@@ -79,6 +80,17 @@ def test_an_agent_hands_over(stage: Stage, model: str) -> None:
     said = stage.asks("openai-agents/chat", "handoff", model)
 
     assert said == {"text": GREETING.text, "by": "other"}
+
+
+@each("client", [one for one in who("embed") if one.endswith(("/chat", "/ollama"))])
+def test_vectors_come_as_they_were_made(stage: Stage, client: str) -> None:
+    stage.upstream.chooses(lambda asked: script.body(answer_to(asked.body)))
+
+    said = stage.asks(client, "embed", "org/embed")
+
+    assert "failed" not in said, said
+    assert said["vectors"] == [vector_of("one"), vector_of("two")]
+    assert {asked.path for asked in stage.upstream.asked} == {"/v1/embeddings"}
 
 
 @each("client", who("listed"))

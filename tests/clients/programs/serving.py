@@ -20,7 +20,7 @@ IMAGE = (
 class Place:
     """Where and what to ask.
 
-    ``surface`` is the API: chat, messages or responses. ``root`` has no path.
+    ``surface`` is the API: chat, messages, responses or ollama. ``root`` has no path.
     """
 
     root: str
@@ -34,7 +34,7 @@ class Place:
     @property
     def url(self) -> str:
         """The base URL as clients of this surface want it."""
-        return self.root if self.surface == "messages" else f"{self.root}/v1"
+        return self.root if self.surface in {"messages", "ollama"} else f"{self.root}/v1"
 
 
 def failure(error: BaseException) -> dict[str, Any]:
