@@ -86,9 +86,9 @@ def _item(item: Json, at: str) -> _Item:
 def _not_kept(item: JsonObject, at: str) -> RequestRejected:
     """Return the error of an item that only its id stands for: here, nobody can look it up."""
     return RequestRejected(
-        f"Item with id '{str(item.get('id'))[:100]}' not found: items are kept only where the "
-        "gateway's setting responses.store is on. Send the item itself, as clients do with "
-        "store: false.",
+        f"Item with id '{str(item.get('id'))[:100]}' not found: it is not kept, or not any more. "
+        "Send the item itself, as clients do with store: false; the gateway's setting "
+        "responses.store has it keep what it answers.",
         code="item_not_found",
         param=at,
     )
