@@ -9,7 +9,9 @@ import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import monotonic, perf_counter
+from typing import Final
 
+import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,15 +24,18 @@ from gateway.surfaces.counters import SPOKEN, Counter, counter_of
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.outcome import code_of, outcome_of
+from gateway.surfaces.recall import DIALECT as RESPONSES
 from gateway.surfaces.spoken import failed
 from gateway.upstream.provider import HttpCall
 from gateway.wire.anthropic.count_tokens import estimate
 from gateway.wire.body import parse
-from gateway.wire.dialect import Dialect
+from gateway.wire.dialect import Call, Dialect
 from gateway.wire.respond import Gone
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError, Unavailable, UpstreamFailed
+from techniques.core.json import JsonObject
 
+_NOT_COUNTED: Final = frozenset({"background", "store", "stream"})
 _MOST_BYTES = 64 * 1024
 _WAIT_S = 30.0
 _NO_PATH = frozenset({404, 405, 501})
@@ -90,11 +95,19 @@ class CountTokensEndpoint:
         finally:
             self._front.gate.leave()
 
+    async def _call(self, caller: Caller, raw: bytes) -> Call:
+        """Return what is to be counted, with the conversation that it goes on with in front."""
+        body = parse(raw)
+        if self._dialect.name != RESPONSES:
+            return self._spoken.decode(body, raw)
+        recalled = await self._front.recall.recalled(caller, _counted_only(body), "")
+        return self._spoken.decode(recalled.body, recalled.raw or orjson.dumps(recalled.body))
+
     async def _count(self, visit: _Visit, request: Request) -> tuple[int, str]:
         headers = headers_of(request.scope)
         visit.caller = await self._front.door.caller(headers)
         raw = await body_of(request.receive, headers, self._front.max_body)
-        call = self._spoken.decode(parse(raw), raw)
+        call = await self._call(visit.caller, raw)
         planner = self._front.pipeline.planner
         visit.model = planner.catalogue.label(call.model)
         model = planner.permitted(call.model, visit.caller)
@@ -110,6 +123,12 @@ class CountTokensEndpoint:
             if not _has_none(failure):
                 raise
         return estimate(call.relay.decode()), "estimate"
+
+
+def _counted_only(body: JsonObject) -> JsonObject:
+    """Return *body* so that nothing of it is kept or carried out."""
+    kept = {name: value for name, value in body.items() if name not in _NOT_COUNTED}
+    return {**kept, "store": False}
 
 
 def _has_none(failure: UpstreamFailed) -> bool:

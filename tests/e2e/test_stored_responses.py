@@ -83,6 +83,29 @@ def test_branches_have_a_parent_in_common_and_models_change(pair: Pair) -> None:
     assert [_words(item) for item in items] == said[:3]
 
 
+@pytest.mark.parametrize("by", ["id", "reference"])
+def test_what_is_gone_on_with_is_counted_too(pair: Pair, by: str) -> None:
+    client = pair.client()
+    pair.says(HELLO)
+    first = client.responses.create(model="oa-model", input="word " * 1000)
+    said: Json = {"model": "oa-model", "input": "And?"}
+    if by == "id":
+        said["previous_response_id"] = first.id
+    else:
+        reference = {"type": "item_reference", "id": first.output[0].id}
+        said["input"] = [reference, {"role": "user", "content": "And?"}]
+
+    counted = client.responses.input_tokens.count(**said).input_tokens
+
+    alone = client.responses.input_tokens.count(model="oa-model", input="And?").input_tokens
+    assert counted > (1000 if by == "id" else alone)
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.responses.input_tokens.count(
+            model="oa-model", input="And?", previous_response_id="resp_nobody"
+        )
+    assert refused.value.code == "previous_response_not_found"
+
+
 def _words(item: Json) -> str:
     return "".join(part.text for part in item.content)
 

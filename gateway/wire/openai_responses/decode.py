@@ -87,8 +87,8 @@ def _check(body: Fields) -> None:
     before = text(body, "previous_response_id")
     if before is not None:
         raise RequestRejected(
-            f"Previous response with id '{before[:100]}' not found: this gateway keeps none, "
-            "its setting responses.store is off. Send the whole conversation as input.",
+            f"Previous response with id '{before[:100]}' not found: answers are kept only where "
+            "the gateway's setting responses.store is on. Send the whole conversation as input.",
             code="previous_response_not_found",
             param="previous_response_id",
         )
