@@ -84,7 +84,8 @@ def _aside(draw: st.DrawFn, calls: Calls) -> Iterator[Event]:
 def _called(draw: st.DrawFn, calls: Calls) -> Iterator[Event]:
     text = draw(ARGUMENTS)
     cut = draw(st.integers(0, len(text)))
-    yield ToolCallStarted(len(calls), f"call_{len(calls)}", draw(st.sampled_from(["f", "patch"])))
+    call_id = draw(st.sampled_from(["", "call_0", f"call_{len(calls)}"]))
+    yield ToolCallStarted(len(calls), call_id, draw(st.sampled_from(["f", "patch"])))
     calls.append([text[:cut], text[cut:]])
     if draw(st.booleans()):
         yield ToolCallDelta(len(calls) - 1, calls[-1].pop(0))
@@ -111,6 +112,8 @@ def test_a_stream_ends_with_what_a_whole_answer_says(events: list[Event]) -> Non
     added = [one["output_index"] for one in told if one["type"].endswith("item.added")]
     done = [one["output_index"] for one in told if one["type"].endswith("item.done")]
     assert added == sorted(done) == list(range(len(added)))
+    ids = [item["call_id"] for item in last["output"] if "call_id" in item]
+    assert len(set(ids)) == len(ids)
 
 
 def _named(response: JsonObject) -> JsonObject:

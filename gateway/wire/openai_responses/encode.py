@@ -244,7 +244,8 @@ class ResponseEncoder:
         opening = self._next()
         place, free_form = len(self._items), event.name in self._names.free_form
         item_id = self._names.of("ctc" if free_form else "fc", place)
-        made = ToolCall(call_id(event.id, self._names, place), event.name, "")
+        before = [item.value for item in self._items]
+        made = ToolCall(call_id(event.id, self._names, before), event.name, "")
         called = owned(made, self._names.own)
         begun = Called(item_id, place, called, free_form=free_form)
         self._calls[event.index] = begun

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from types import MappingProxyType
@@ -85,9 +85,15 @@ def call(item_id: str, status: Status, called: ToolCall, *, free_form: bool) -> 
     return {"id": item_id, "type": kind, "status": status, **named, **given}
 
 
-def call_id(called: str, names: Names, place: int) -> str:
-    """Return the id that a provider gave its call, one of our own if it gave none."""
-    return called or names.of("call", place)
+def call_id(called: str, names: Names, before: Sequence[Json]) -> str:
+    """Return the id that a provider gave its call, one of our own if it gave none.
+
+    *before* are the items before it: some hosts give two calls one id, and no client knows them
+    apart then.
+    """
+    if called and all(item.get("call_id") != called for item in before):
+        return called
+    return names.of(called or "call", len(before))
 
 
 def tokens_of(logprobs: Json) -> list[Json]:
@@ -121,7 +127,7 @@ def output_of(parts: Iterable[Part], names: Names, last: Status, logprobs: Json)
             continue
         for part in group:
             read = _WRITERS.get(type(part))
-            item = None if read is None else read(part, names, len(items))
+            item = None if read is None else read(part, names, items)
             if item is not None:
                 items.append(item)
     if items and "status" in items[-1] and items[-1]["type"] in _CUT:
@@ -160,33 +166,33 @@ def _content(parts: Iterable[Part], logprobs: Json) -> Iterator[JsonObject]:
             yield refusal(part.text)
 
 
-def _thinking(part: Part, names: Names, place: int) -> JsonObject:
+def _thinking(part: Part, names: Names, before: Sequence[Json]) -> JsonObject:
     assert isinstance(part, Thinking)
     made = None if part.signature is None else encrypted(part.signature)
-    return reasoning(names.of("rs", place), part.text, made)
+    return reasoning(names.of("rs", len(before)), part.text, made)
 
 
-def _redacted(part: Part, names: Names, place: int) -> JsonObject:
+def _redacted(part: Part, names: Names, before: Sequence[Json]) -> JsonObject:
     assert isinstance(part, RedactedThinking)
-    return reasoning(names.of("rs", place), "", redacted(part.data))
+    return reasoning(names.of("rs", len(before)), "", redacted(part.data))
 
 
-def _call(part: Part, names: Names, place: int) -> JsonObject:
+def _call(part: Part, names: Names, before: Sequence[Json]) -> JsonObject:
     assert isinstance(part, ToolCall)
     free_form = part.name in names.free_form
-    item_id = names.of("ctc" if free_form else "fc", place)
-    named = call_id(part.id, names, place)
+    item_id = names.of("ctc" if free_form else "fc", len(before))
+    named = call_id(part.id, names, before)
     called = owned(ToolCall(named, part.name, part.arguments or "{}"), names.own)
     return call(item_id, "completed", called, free_form=free_form)
 
 
-def _opaque(part: Part, names: Names, place: int) -> Json:
-    del names, place
+def _opaque(part: Part, names: Names, before: Sequence[Json]) -> Json:
+    del names, before
     assert isinstance(part, Opaque)
     return part.value if part.dialect == NAME and isinstance(part.value, dict) else None
 
 
-_WRITERS: Final[dict[type, Callable[[Part, Names, int], Json]]] = {
+_WRITERS: Final[dict[type, Callable[[Part, Names, Sequence[Json]], Json]]] = {
     Thinking: _thinking,
     RedactedThinking: _redacted,
     ToolCall: _call,

@@ -82,6 +82,7 @@ SEARCHED = {
 SHAPES: list[tuple[Event, ...]] = [
     EVERYTHING,
     (TextDelta("a"), ThinkingDelta("b"), TextDelta("c"), Finished()),
+    (*(ToolCallStarted(index, "call_0", "f") for index in range(3)), Finished("tool_calls")),
     (TextDelta(""), ThinkingDelta(""), Finished()),
     (ThinkingDelta("only"), Finished("length")),
     (ThinkingDelta(""), Signed(marked("abc")), TextDelta("a"), Finished("length")),
@@ -208,6 +209,14 @@ def test_calls_whose_arguments_come_in_turn_lose_none() -> None:
 
     output = told[-1]["response"]["output"]
     assert [item["arguments"] for item in output] == ['{"a":1}', '{"b":2}']
+
+
+def test_calls_to_which_a_host_gave_one_id_are_told_apart() -> None:
+    calls = [ToolCallStarted(index, "call_0", "f") for index in range(2)]
+
+    output = whole(*calls, Finished("tool_calls"), tools=[FUNCTION])["output"]
+
+    assert [item["call_id"] for item in output] == ["call_0", "call_0_req1_1"]
 
 
 def test_a_tool_that_takes_text_is_called_with_text() -> None:
