@@ -271,9 +271,13 @@ def test_marks_of_caches_and_names_of_speakers_are_lost_by_name() -> None:
 
 
 def test_functions_are_flat_and_strict_only_where_that_was_asked_for() -> None:
-    strict, bare = replace(LOOK, strict=True), Tool("bare")
+    strict, bare = replace(LOOK, strict=True), Tool("bare", parameters={"type": "object"})
     flat = {"type": "function", "name": "look", "description": "Looks.", "parameters": SCHEMA}
 
+    assert sent(asked(tools=(Tool("none"),)))["tools"][0]["parameters"] == {
+        "type": "object",
+        "properties": {},
+    }
     assert sent(asked(tools=(LOOK, strict, bare)))["tools"] == [
         {**flat, "strict": False},
         {**flat, "strict": True},

@@ -93,10 +93,19 @@ def _tool(tool: Tool | Opaque, losses: Losses) -> Json:
         written["description"] = tool.description
     if is_free_form(tool.extra):
         return {**written, **tool.extra}
-    written["parameters"] = tool.parameters or _EMPTY_SCHEMA
+    written["parameters"] = _parameters(tool.parameters, losses)
     if tool.strict is not None or not losses.native:
         written["strict"] = bool(tool.strict)  # which is true here where nothing is said
     return {**losses.keep(tool.extra), **written}
+
+
+def _parameters(schema: Json, losses: Losses) -> Json:
+    """Return the *schema* of a tool's arguments, which here must say what is in its object."""
+    if not schema:
+        return _EMPTY_SCHEMA
+    if losses.native or not isinstance(schema, Mapping) or schema.get("type") != "object":
+        return schema
+    return {**schema, "properties": schema.get("properties") or {}}
 
 
 def form(wanted: ResponseFormat | None, body: JsonObject, losses: Losses) -> None:
