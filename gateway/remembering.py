@@ -9,6 +9,7 @@ from typing import Final
 
 import anyio
 import structlog
+from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.config import Config
 from gateway.config.responses import ResponsesConfig
@@ -108,5 +109,5 @@ async def _stopping(shelf: Shelf, runs: RunBook) -> None:
 async def _told(work: Callable[[], Awaitable[object]]) -> None:
     try:
         await work()
-    except DatabaseLost as lost:
+    except (DatabaseLost, SQLAlchemyError) as lost:  # tried again, whatever it is
         _log.warning("responses.lost", reason=why_of(lost))

@@ -119,6 +119,7 @@ def test_every_command_in_the_table_exists() -> None:
         ["bill"],
         ["approvals", "list"],
         ["runs", "list"],
+        ["responses", "erase"],
         ["techniques"],
         ["router"],
         ["simulate"],
