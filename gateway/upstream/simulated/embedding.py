@@ -15,7 +15,7 @@ from typing import Final
 import orjson
 
 from gateway.upstream.simulated.asked import Refused
-from gateway.upstream.simulated.settings import EMBEDDERS
+from gateway.upstream.simulated.settings import EMBEDDERS, MODELS
 from techniques.core.json import Json, JsonObject
 
 _MOST: Final = 2048
@@ -53,7 +53,9 @@ def read(raw: bytes) -> Wanted:
     model = str(body.get("model"))
     most = EMBEDDERS.get(model)
     if most is None:
-        message = f"The model `{model}` does not exist or makes no embeddings."
+        if model in MODELS:
+            raise Refused(400, f"The model `{model}` makes no embeddings.", "model")
+        message = f"The model `{model}` does not exist or you do not have access to it."
         raise Refused(404, message, code="model_not_found")
     size = body.get("dimensions")
     if size is not None and not (type(size) is int and 1 <= size <= most):

@@ -65,7 +65,8 @@ async def test_tokens_are_inputs_too_and_all_are_counted() -> None:
 @pytest.mark.parametrize(
     ("given", "fields", "status", "param"),
     [
-        ("a", {"model": "sim-small"}, 404, None),
+        ("a", {"model": "sim-small"}, 400, "model"),
+        ("a", {"model": "no-such"}, 404, None),
         ("a", {"dimensions": 257}, 400, "dimensions"),
         ([], {}, 400, "input"),
         (["a", " "], {}, 400, "input"),
