@@ -20,10 +20,15 @@ from gateway.metering.ledger import Ledger
 from gateway.surfaces.limits import limits_in, read_limits, shown
 from techniques.core.errors import GatewayError, HeldBack, KeyLimited, UpstreamFailed
 
-_LIMITS: Final = re.compile(
-    r"(?:x-|anthropic-)?ratelimit(?:bysize)?(?:-[a-z0-9_-]+)?|anthropic-priority-[a-z0-9-]+"
-    r"|x-tokenlimit-[a-z0-9-]+"
+_LIMITS: Final = (
+    *("x-ratelimit", "anthropic-ratelimit-", "ratelimit", "x-tokenlimit-"),
+    "anthropic-priority-",
 )
+"""How the names of headers of limits begin."""
+_OWN: Final = {"anthropic": "anthropic-ratelimit-"}
+"""How they begin in a dialect; else as in OpenAI's."""
+_NUMBER: Final = re.compile(r"[0-9.:hmsTZ+-]{1,32}")
+"""What most of them say: an amount, a duration or a time."""
 _AS_THEY_ARE: Final = ("openai-processing-ms", "openai-version")
 _SAID: Final = ("true", "false")
 _IDS: Final = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
@@ -41,8 +46,9 @@ def handed_on(
     refused = isinstance(error, UpstreamFailed)
     found = limits_in(dialect, {what: shown(left) for what, left in ledger.left.items()}, now)
     if heard is not None:
-        limits = [name for name in heard.headers if _LIMITS.fullmatch(name)]
-        if limits:
+        limits = [name for name in heard.headers if name.startswith(_LIMITS)]
+        own = _OWN.get(dialect, "x-ratelimit-")
+        if limits and not any(name.startswith(own) for name in limits):
             found |= limits_in(dialect, read_limits(heard.headers, now), now)
         found |= dict(_passed(heard, limits[:_MOST]))
         if refused and heard.headers.get("x-should-retry") in _SAID:
@@ -72,7 +78,9 @@ def _told(dialect: str, windows: Mapping[str, Left], now: datetime) -> dict[str,
 def _passed(heard: Heard, limits: Iterable[str]) -> Iterator[tuple[str, str]]:
     for name in (*limits, *_AS_THEY_ARE):
         value = heard.headers.get(name, "").strip()
-        if value and len(value) <= _LONGEST and value.isascii() and value.isprintable():
+        if _NUMBER.fullmatch(value):
+            yield name, value
+        elif value and len(value) <= _LONGEST and value.isascii() and value.isprintable():
             yield name, heard.hide(value)
     named = next((heard.headers[name] for name in _IDS if name in heard.headers), "")
     if _AN_ID.fullmatch(named) and heard.hide(named) == named:

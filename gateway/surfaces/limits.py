@@ -114,7 +114,8 @@ def _named(names: tuple[str, str, str], window: Shown, reset: str | None) -> dic
 
 
 def _moment(now: datetime, milliseconds: int) -> str:
-    return (now + timedelta(milliseconds=milliseconds)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    at = now + timedelta(milliseconds=milliseconds)
+    return at.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def _duration(milliseconds: int) -> str:

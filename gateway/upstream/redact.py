@@ -34,9 +34,12 @@ class Mask:
     def __init__(self, headers: Mapping[str, str]) -> None:
         found = {word for value in _credentials(headers) for word in _spellings(value)}
         self._words = sorted(found, key=len, reverse=True)
+        self._starts = {word[: _SHORTEST + 1] for word in found}
 
     def text(self, text: str) -> str:
         """Return *text* without them; it may have been cut in the middle of one."""
+        if not any(start in text for start in self._starts):
+            return text
         for word in self._words:
             text = text.replace(word, _MASK)
         for word in self._words:
