@@ -71,6 +71,25 @@ def _stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
                 desk.close()
 
 
+@pytest.fixture(scope="session")
+def _keeping(_stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    folder = tmp_path_factory.mktemp("keeping")
+    kept: dict[str, Json] = {
+        "database": {"url": f"sqlite+aiosqlite:///{folder}/kept.db"},
+        "responses": {"store": "on"},
+    }
+    config = settings(_stage.upstream.port, 9, {**CHANGES, **kept, "server": {"max_body": "8MiB"}})
+    with Gateway(folder, config) as gateway:
+        yield Stage(_stage.upstream, gateway, _stage.desks)
+
+
+@pytest.fixture
+def keeping(_keeping: Stage) -> Stage:
+    """Return a stage whose gateway keeps responses."""
+    _keeping.upstream.forget()
+    return _keeping
+
+
 @pytest.fixture
 def stage(_stage: Stage) -> Stage:
     _stage.upstream.forget()

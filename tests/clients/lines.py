@@ -18,6 +18,7 @@ _ALONE: Final[Mapping[str, str]] = {
     "DISABLE_AUTOUPDATER": "1",
     "AIDER_ANALYTICS": "false",
     "AIDER_CHECK_UPDATE": "false",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
 }
 
 

@@ -19,7 +19,7 @@ from tests.fakes.gateway import KEYS
 PROGRAM = "@openai/codex-*/vendor/*/bin/codex"
 DONE = Turn(parts=("It is ", "done."))
 UNATTENDED = 'approval_policy = "never"\nsandbox_mode = "danger-full-access"\n'
-SETTINGS, WITHOUT_AGENTS = blocks("docs/clients/codex.md", "toml")
+SETTINGS, WITHOUT_AGENTS, ALONE = blocks("docs/clients/codex.md", "toml")
 PATCH = """*** Begin Patch
 *** Add File: note.txt
 +Zoë was here.
@@ -34,7 +34,7 @@ def _run(
     at = folder.home / ".codex"
     at.mkdir()
     stated = settings.replace(ADDRESS, stage.root).replace("sim-small", model)
-    (at / "config.toml").write_text(UNATTENDED + stated)
+    (at / "config.toml").write_text(ALONE + UNATTENDED + stated)
     command = [native(PROGRAM), "exec", "--skip-git-repo-check", "--json", "Do it."]
     return folder.run(command, {"LOCKGATE_KEY": key})
 

@@ -36,7 +36,10 @@ def test_thoughts_are_seen_and_sent_back(stage: Stage, client: str, model: str) 
     assert said["text"] == NEXT.text
     assert said["thought"] == ("" if client in BLIND else THOUGHT.thought)
     _, second = stage.upstream.asked
-    assert "Now this." in second.raw.decode()
+    if not client.startswith("vercel/responses") or not model.startswith("rs"):
+        assert "Now this." in second.raw.decode()
+    else:
+        assert '"item_reference"' in second.raw.decode(), "the provider keeps what was said"
     if client.endswith("/messages") and model.startswith("an"):
         assert THOUGHT.signature in second.raw.decode()
 

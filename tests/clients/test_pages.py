@@ -80,7 +80,8 @@ def test_claude_code_answers(address: str, tmp_path: Path) -> None:
 def test_codex_answers(address: str, tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     (folder.home / ".codex").mkdir()
-    settings = "\n".join(blocks("docs/clients/codex.md", "toml")).replace(ADDRESS, address)
+    usual, agents, alone = blocks("docs/clients/codex.md", "toml")
+    settings = (alone + usual + agents).replace(ADDRESS, address)
     (folder.home / ".codex/config.toml").write_text(settings)
 
     ran = _typed("codex", folder, address, native("@openai/codex-*/vendor/*/bin/codex"))

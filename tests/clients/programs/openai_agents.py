@@ -126,6 +126,14 @@ async def reasoning(place: Place) -> Any:
     return {"thought": thought, "text": second.final_output}
 
 
+async def chained(place: Place) -> Any:
+    """Go on with a response by its name."""
+    agent = _agent(place)
+    first = await Runner.run(agent, place.ask)
+    named = first.last_response_id
+    return {"text": (await Runner.run(agent, "And then?", previous_response_id=named)).final_output}
+
+
 if __name__ == "__main__":
     with asyncio.Runner() as runner:
 
@@ -142,5 +150,6 @@ if __name__ == "__main__":
                 "structured": _run(structured),
                 "image": _run(image),
                 "reasoning": _run(reasoning),
+                "chained": _run(chained),
             }
         )

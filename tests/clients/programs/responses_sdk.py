@@ -154,6 +154,19 @@ def reasoning(place: Place) -> Any:
     return {"thought": thought, "text": second.output_text}
 
 
+def chained(place: Place) -> Any:
+    """Go on with a response by its name, then look at it and delete it."""
+    client = _client(place)
+    first = client.responses.create(model=place.model, input=place.ask)
+    second = client.responses.create(
+        model=place.model, input="And then?", previous_response_id=first.id
+    )
+    same = client.responses.retrieve(first.id)
+    assert (same.id, same.output_text) == (first.id, first.output_text)
+    client.responses.delete(first.id)
+    return {"text": second.output_text}
+
+
 def retried(place: Place) -> Any:
     """Ask once, and again after a failure."""
     return {"text": whole(place, 2)["text"]}
@@ -169,6 +182,7 @@ if __name__ == "__main__":
             "structured": structured,
             "image": image,
             "reasoning": reasoning,
+            "chained": chained,
             "retried": retried,
         }
     )

@@ -99,6 +99,18 @@ async function reasoning(place) {
   return { thought, text: second.output_text };
 }
 
+async function chained(place) {
+  const { responses } = client(place);
+  const { model, ask: input } = place;
+  const first = await responses.create({ model, input });
+  const more = { input: 'And then?', previous_response_id: first.id };
+  const second = await responses.create({ model, ...more });
+  const same = await responses.retrieve(first.id);
+  if (same.output_text !== first.output_text) throw new Error(JSON.stringify(same));
+  await responses.delete(first.id);
+  return { text: second.output_text };
+}
+
 const retried = async (place) => ({ text: (await whole(place, 2)).text });
 
 await serve({
@@ -109,5 +121,6 @@ await serve({
   structured,
   image,
   reasoning,
+  chained,
   retried,
 });

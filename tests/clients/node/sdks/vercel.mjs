@@ -25,14 +25,8 @@ function model(place) {
   return createOpenAI(common).chat(place.model);
 }
 
-// Without a store of responses, whole items are sent again and not only their names.
-const STATELESS = { openai: { store: false } };
-
 function asked(place, more = {}) {
-  const { ask: prompt, surface } = place;
-  const providerOptions = surface === 'responses' ? STATELESS : undefined;
-  const common = { model: model(place), prompt, maxRetries: 0, providerOptions };
-  return { ...common, ...more, ...place.more };
+  return { model: model(place), prompt: place.ask, maxRetries: 0, ...more, ...place.more };
 }
 
 const counts = (used) => [used.inputTokens, used.outputTokens];
