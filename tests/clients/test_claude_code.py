@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,14 @@ def _call(id: str, tool: str, **arguments: Json) -> Called:
     return Called(id, tool, json.dumps(arguments))
 
 
-def _run(stage: Stage, folder: Folder, model: str, *options: str) -> Ran:
+def _run(
+    stage: Stage, folder: Folder, model: str, *options: str, more: Mapping[str, str] | None = None
+) -> Ran:
     variables = {
         "ANTHROPIC_BASE_URL": stage.root,
         "ANTHROPIC_AUTH_TOKEN": KEYS["k1"],
         "ANTHROPIC_DEFAULT_HAIKU_MODEL": model,
+        **(more or {}),
     }
     usual = ["-p", "Do it.", "--model", model, "--allowedTools", "Bash,Read,Write,Edit"]
     return folder.run([native(PROGRAM), *usual, *options], variables)
@@ -123,6 +127,29 @@ def test_it_tries_again_where_a_provider_is_overloaded(
 
     assert _run(stage, Folder(tmp_path), model).said.strip() == DONE.text
     assert len(stage.upstream.asked) == 2
+
+
+@models
+def test_a_technique_is_wished_for_by_header(stage: Stage, tmp_path: Path, model: str) -> None:
+    stage.upstream.chooses(speaks(*[DONE] * 5))
+    wish = {"ANTHROPIC_CUSTOM_HEADERS": "x-lockgate-technique: self_consistency"}
+
+    ran = _run(stage, Folder(tmp_path), model, more=wish)
+
+    assert (ran.status, ran.said.strip()) == (0, DONE.text), ran
+    assert len(stage.upstream.asked) > 1
+
+
+@models
+def test_a_technique_is_wished_for_by_the_name_of_the_model(
+    stage: Stage, tmp_path: Path, model: str
+) -> None:
+    stage.upstream.chooses(speaks(*[DONE] * 5))
+
+    ran = _run(stage, Folder(tmp_path), f"self_consistency/{model}")
+
+    assert (ran.status, ran.said.strip()) == (0, DONE.text), ran
+    assert len(stage.upstream.asked) > 1
 
 
 def test_an_unknown_key_ends_it(stage: Stage, tmp_path: Path) -> None:

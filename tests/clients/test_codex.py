@@ -130,6 +130,18 @@ def test_it_tries_again_where_a_provider_is_limited(
     assert [item["text"] for item in _told(ran, "agent_message")] == [DONE.text]
 
 
+@models
+def test_a_technique_is_wished_for_by_the_name_of_the_model(
+    stage: Stage, tmp_path: Path, model: str
+) -> None:
+    stage.upstream.chooses(speaks(*[DONE] * 5))
+
+    ran = _run(stage, Folder(tmp_path), f"self_consistency/{model}")
+
+    assert [item["text"] for item in _told(ran, "agent_message")] == [DONE.text]
+    assert len(stage.upstream.asked) > 1
+
+
 def test_an_unknown_key_ends_it(stage: Stage, tmp_path: Path) -> None:
     ran = _run(stage, Folder(tmp_path), "oa-model", key="lk-nobody")
 

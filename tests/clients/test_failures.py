@@ -11,7 +11,8 @@ from techniques.core.json import Json, JsonObject
 from tests.clients.conftest import Stage
 from tests.clients.playing import speaks
 from tests.clients.table import who
-from tests.e2e.turns import MODELS, Turn
+from tests.e2e.turns import MODELS, Turn, events
+from tests.fakes import script
 from tests.fakes.script import Answer, body, error
 
 WAIT: Final = {"retry-after": "7"}
@@ -24,6 +25,8 @@ KINDS: Final[Mapping[int, frozenset[str]]] = {
 """How the SDKs call an error of each status; whoever is built on them raises or causes it."""
 WITHOUT_KINDS: Final = {"vercel", "pydantic-ai"}
 """Who has one kind of error for all, with the status in it."""
+DEAF: Final = {"langchain-node/responses"}
+"""Who passes over ``response.failed``, and takes what came for all."""
 
 each = pytest.mark.parametrize
 models = each("model", MODELS)
@@ -77,6 +80,17 @@ def test_a_fault_of_the_provider_is_the_providers(stage: Stage, client: str, mod
     stage.upstream.plays(refused(model, 500, "It broke.", {}))
 
     expect(client, stage.asks(client, "whole", model), 502)
+
+
+@models
+@each("client", sorted({*who("failing"), *who("reasoning")} - DEAF))
+def test_a_stream_that_breaks_does_not_look_whole(stage: Stage, client: str, model: str) -> None:
+    cut = script.sse(*events(model, Turn(parts=("Hel", "lo")))[:2], end="fin")
+    stage.upstream.plays(cut)
+
+    said = stage.asks(client, "stream", model)
+
+    assert "failed" in said, said
 
 
 @each("client", who("failing"))
