@@ -68,7 +68,7 @@ def test_an_object_that_does_not_fit_is_asked_for_again(
 
 
 @models
-@each("mode", ["JSON", "JSON_SCHEMA", "MD_JSON", "TOOLS_STRICT"])
+@each("mode", ["JSON", "JSON_SCHEMA", "MD_JSON", "TOOLS_STRICT", "RESPONSES_TOOLS"])
 def test_instructor_asks_in_other_ways(stage: Stage, mode: str, model: str) -> None:
     stage.upstream.chooses(speaks(formed(SPOT)))
 
