@@ -31,7 +31,7 @@ from gateway.wiring import Parts, running
 from gateway.workers import RELOADS, UNFIT, Workers, end_with_parent, hung_up
 from router_service.groundwork.logs import set_up_logging
 from router_service.groundwork.protocol import Protocol
-from router_service.groundwork.server import DIED, Server
+from router_service.groundwork.server import DIED, SWITCH_S, Server
 
 _BACKLOG: Final = 4096
 _CLOSE_S: Final = 2
@@ -110,11 +110,16 @@ class _Server(Server):
 async def tuned(
     config: Config, known: Secrets, *, several: bool = False
 ) -> AsyncGenerator[Parts, None]:
-    """Open the gateway's parts, with the collector told that what is there now will stay."""
+    """Open the gateway's parts, with the collector told that what is there now will stay.
+
+    Where a router learns beside the requests, it is made to give way more often.
+    """
     async with running(config, known, several=several) as parts:
         gc.collect()
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
+        if config.router.type != "fixed" and not config.router.url:
+            sys.setswitchinterval(SWITCH_S)
         yield parts
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 _BACKLOG: Final = 2048
 _KEEP_ALIVE_S: Final = 75
-_SWITCH_S: Final = 0.0005
-"""How long what learns in a thread keeps the interpreter: a decision waits for it several times."""
 _FILE = typer.Option("-c", "--config", help="The configuration file; none: the defaults.")
 
 
@@ -75,10 +73,10 @@ def _serve(settings: ProcessSettings, listening: socket.socket) -> None:
     from router_service.app import application
     from router_service.groundwork.logs import set_up_logging
     from router_service.groundwork.protocol import Protocol
-    from router_service.groundwork.server import DIED, Server
+    from router_service.groundwork.server import DIED, SWITCH_S, Server
 
     set_up_logging()
-    sys.setswitchinterval(_SWITCH_S)
+    sys.setswitchinterval(SWITCH_S)
     host, port = listening.getsockname()[:2]
     typer.echo(f"routing at http://{f'[{host}]' if ':' in host else host}:{port}")
     sys.stdout.flush()

@@ -8,6 +8,8 @@ import uvicorn
 
 DIED: Final = 1
 """The exit code of a process one of whose services died: whoever started it is to start another."""
+SWITCH_S: Final = 0.0005
+"""How long what learns in a thread keeps the interpreter: a decision waits for it several times."""
 
 
 class Server(uvicorn.Server):

@@ -14,8 +14,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from gateway.config import Config
+from gateway.config import Config, Secrets
 from gateway.pastes import pastes
+from gateway.serving import tuned
+from router_service.groundwork.server import SWITCH_S
 from techniques.core.json import Json
 from tests.fakes.client import CutOff, Exchange, Reply, request
 from tests.fakes.gateway import Gateway
@@ -152,3 +154,18 @@ def test_what_can_be_pasted_fits_the_configuration(
 
     assert pasted.count(f'"{model}"') == 3
     assert ("Bearer YOUR_KEY" in pasted) is keyed
+
+
+@pytest.mark.parametrize(("kind", "set_to"), [("fixed", []), ("semknn", [SWITCH_S])])
+async def test_what_learns_beside_the_requests_gives_way_to_them(
+    kind: str, set_to: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[float] = []
+    monkeypatch.setattr(sys, "setswitchinterval", told.append)
+    apart = {"database": {"url": "none"}, "router": {"type": kind}}
+    config = Config.model_validate({**settings(), **apart})
+
+    async with tuned(config, Secrets(None, None)):
+        pass
+
+    assert told == set_to
