@@ -152,6 +152,7 @@ _METHODS: Final[Mapping[str, tuple[Estimate, bool]]] = {
     "best single arm, paired": (single, True),
     "plain kNN, k = 20": (neighbours, False),
     "kernel + shrinkage, absolute": (kernel, False),
+    "kernel + shrinkage, paired": (kernel, True),
 }
 OURS: Final = {"semknn without caution": 0.0, "semknn": 0.5}
 

@@ -12,7 +12,7 @@ import numpy as np
 from router_service.contract import Features, RouteQuery
 from router_service.estimating.entries import Entries, arm_costs, entries
 from router_service.estimating.experience import COUNTED, Experience, counted
-from router_service.estimating.levels import ARM_KAPPA, Levels, fitted
+from router_service.estimating.levels import ARM_KAPPA, Levels, fitted, moved
 from router_service.estimating.neighbours import (
     Near,
     Neighbourhood,
@@ -188,8 +188,9 @@ def fit(known: Experience, profile: str, terms: Terms) -> Fit:
     )
     near = _neighbourhoods(known, made)
     most, kappa = terms.neighbours, terms.kappa
+    own = moved(left, made.counts, made.arm)
     told = {
-        name: foretold(each, left, made.counts, most=most, kappa=kappa)
+        name: foretold(each, left, made.counts, own=own, most=most, kappa=kappa)
         for name, each in near.items()
     }
     costs, cost_left, usual = _costs(known, made)
@@ -201,7 +202,7 @@ def fit(known: Experience, profile: str, terms: Terms) -> Fit:
         encoder=encoder,
         gain_left=left,
         kappa=kappa,
-        trusts=_trusts(made, left, said, told),
+        trusts=_trusts(made, left + own, said, told),
         costs=costs,
         cost_left=cost_left,
         usual=usual,
@@ -212,16 +213,17 @@ def fit(known: Experience, profile: str, terms: Terms) -> Fit:
 
 
 def _trusts(
-    made: Entries, left: Numbers, said: Numbers, told: Mapping[str, tuple[Places, Numbers]]
+    made: Entries, truth: Numbers, said: Numbers, told: Mapping[str, tuple[Places, Numbers]]
 ) -> dict[str, Trust]:
     """Return how far trend and neighbours are to be believed, by encoder; "": without a vector.
 
-    *said* is what the trend foretells of every entry, *told* what neighbours do of some.
+    *said* is what the trend foretells of every entry, *told* what neighbours do of some. The
+    *truth* is what each is above what the others say of its arm.
     """
     gains = np.flatnonzero(made.arm < made.plain)
     every = {"": (gains, np.zeros(len(gains))), **told}
     return {
-        name: trust(said[rows], each, left[rows], made.counts[rows])
+        name: trust(said[rows], each, truth[rows], made.counts[rows])
         for name, (rows, each) in every.items()
     }
 

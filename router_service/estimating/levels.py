@@ -68,6 +68,15 @@ def fitted(values: Numbers, weights: Numbers, arms: Codes, groups: Codes) -> tup
     return Levels(tuple(found)), left
 
 
+def moved(left: Numbers, weights: Numbers, arms: Codes) -> Numbers:
+    """Return by how much each row moved the mean of its arm, given what is *left* of it.
+
+    ``left + moved`` is what it is above the mean of the others.
+    """
+    rows = total(arms, weights, int(arms.max(initial=-1)) + 1)[arms]
+    return left * weights / (rows - weights + ARM_KAPPA)
+
+
 def _key(arm: int, group: int) -> int:
     return arm * _WIDTH + group
 

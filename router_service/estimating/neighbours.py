@@ -36,7 +36,8 @@ class Neighbourhood:
     """The rows that have a vector of one encoder, by arm.
 
     ``rows`` and ``places`` are those of each arm: which entries they are, and where their vectors
-    are. ``far`` and ``near`` are between which similarities a prompt comes to be like the others.
+    are. A prompt whose nearest one is as similar as ``far`` is like the others; one that is by as
+    much farther off as ``near`` is above ``far`` is like none.
     """
 
     partition: Partition
@@ -102,10 +103,13 @@ class Neighbourhood:
         return Near(rows, kernel, nearest, self._gate(nearest))
 
     def _gate(self, nearest: float) -> float:
-        """Return 0 for a prompt that is like none of these, 1 for one that is like them."""
+        """Return 0 for a prompt that is like none of these, 1 for one that is like them.
+
+        Nine in ten are: how near a prompt lies says little until it lies farther than the others.
+        """
         if self.near <= self.far:
             return float(nearest >= self.near)
-        return min(max((nearest - self.far) / (self.near - self.far), 0.0), 1.0)
+        return min(max(1 + (nearest - self.far) / (self.near - self.far), 0.0), 1.0)
 
 
 def neighbourhood(partition: Partition, place: Codes, arms: Codes, count: int) -> Neighbourhood:
@@ -154,17 +158,22 @@ def _usual(partition: Partition, places: Codes) -> tuple[float, float]:
     return float(far), float(near)
 
 
-def foretold(
-    there: Neighbourhood, left: Numbers, counts: Numbers, *, most: int, kappa: float
+def foretold(  # noqa: PLR0913 - what it is reckoned by
+    there: Neighbourhood, left: Numbers, counts: Numbers, *, own: Numbers, most: int, kappa: float
 ) -> tuple[Places, Numbers]:
-    """Return some of the entries of all arms, and what their own neighbours foretell of each."""
+    """Return some of the entries of all arms, and what their own neighbours foretell of each.
+
+    *own* is by how much each entry moved the mean from which *left* is taken; it is to say nothing
+    of itself.
+    """
     entries, told = [np.zeros(0, np.intp)], [np.zeros(0)]
     each = max(1, sum(map(len, there.rows[:-1])) // _ASKED)
     for arm, known in enumerate(there.rows[:-1]):
         asked = np.arange(0, len(known), each)
         near, kernel = there.beside(arm, asked, most)
         rows = effective(kernel, counts[near])
-        told.append(mean(kernel, counts[near], left[near]) * rows / (rows + kappa))
+        seen = mean(kernel, counts[near], left[near]) + own[known[asked]]
+        told.append(seen * rows / (rows + kappa))
         entries.append(known[asked])
     return np.concatenate(entries), np.concatenate(told)
 

@@ -84,6 +84,16 @@ def test_a_prompt_is_like_the_others_in_the_middle_of_them_and_like_none_far_fro
     assert other.gate == 0.0
 
 
+def test_neighbours_of_nine_prompts_in_ten_count_in_full() -> None:
+    vectors = _towns(2_400, 64)
+    found = _around(vectors[:2_000])
+
+    gates = [near.gate for each in vectors[2_000:] if (near := found.around(each, 40)) is not None]
+
+    assert np.mean(np.array(gates) == 1.0) > 0.8
+    assert np.mean(np.array(gates) == 0.0) < 0.05
+
+
 def test_a_vector_of_another_length_has_no_neighbours() -> None:
     found = _around(_towns(50, 64))
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router_service.estimating.levels import fitted
+from router_service.estimating.levels import ARM_KAPPA, fitted, moved
 from router_service.estimating.neighbours import foretold, neighbourhood
 from router_service.estimating.partition import Matrix, Numbers, joined
 from router_service.estimating.trend import ridge_told, trend
@@ -117,8 +117,10 @@ def _foretold(values: Numbers, vectors: Matrix) -> tuple[Numbers, Numbers]:
         np.zeros(count, np.int32),
         2,
     )
-    rows, told = foretold(there, values, np.ones(count), most=40, kappa=8.0)
-    return told, values[rows]
+    even, arms = np.ones(count), np.zeros(count, np.int32)
+    own = moved(values, even, arms)
+    rows, told = foretold(there, values, even, own=own, most=40, kappa=8.0)
+    return told, (values + own)[rows]
 
 
 def test_neighbours_are_trusted_where_what_they_say_comes_true() -> None:
@@ -131,6 +133,31 @@ def test_neighbours_are_trusted_where_what_they_say_comes_true() -> None:
 
     assert trust(nothing, told, truth, even).near > 0.9
     assert trust(nothing, chance, drawn, even).near < 0.3
+
+
+@given(st.integers(2, 30), st.floats(-1, 1), st.floats(0.1, 1))
+def test_what_a_row_moved_is_what_the_mean_of_the_others_lacks(
+    count: int, first: float, weight: float
+) -> None:
+    values, arms = np.linspace(first, 0.5, count), np.zeros(count, np.int32)
+    weights = np.linspace(weight, 1.0, count)
+    _, left = fitted(values, weights, arms, np.zeros((count, 0), np.int32))
+    others = [
+        (weights @ values - here * value) / (weights.sum() - here + ARM_KAPPA)
+        for value, here in zip(values, weights, strict=True)
+    ]
+
+    assert left + moved(left, weights, arms) == pytest.approx(values - np.array(others))
+
+
+@pytest.mark.parametrize("count", [4, 12, 60])
+def test_few_rows_do_not_tell_against_their_neighbours(count: int) -> None:
+    values = np.full(count, 0.3)
+    _, left = fitted(values, values / 0.3, np.zeros(count, np.int32), np.zeros((count, 0), int))
+
+    same, truth = _foretold(left, _units(count, 4))
+
+    assert ((same > 0) & (same < truth)).all()
 
 
 @pytest.mark.parametrize("count", [1, 20])
