@@ -6,11 +6,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+import structlog
 import typer
 
 from gateway.loading import stop
 
+_CANNOT_TELL: Final = 2
 _NEEDED: Final = ("scipy", "matplotlib", "rich")
+
+_log = structlog.get_logger()
 
 _CONFIGS = typer.Option(
     "-c",
@@ -75,3 +79,6 @@ def _code(options: dict[str, Any]) -> int:
         return carried_out(Typed(**options))
     except Unusable as error:
         stop(str(error))
+    except Exception:  # noqa: BLE001 - 1, which python ends with, would say that one is blocked
+        _log.exception("eval.failed")
+        return _CANNOT_TELL

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Final
 
@@ -87,6 +89,9 @@ class Prompt(BaseModel):
         return parts
 
 
+_FIELDS: Final = (*Prompt.model_fields, "prompt")
+
+
 @dataclass(frozen=True, slots=True)
 class Prompts:
     """The prompts that can be used, each once, and a line for each that cannot, or not as it is."""
@@ -108,13 +113,14 @@ def read_prompts(text: str) -> Prompts:
         UnusablePrompts: There is none.
     """
     problems: list[str] = []
+    unread: Counter[str] = Counter()
     found: dict[str, Prompt] = {}
     names: set[str] = set()
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            prompt = _read(line, f"line {number}")
+            prompt, strange = _read(line, f"line {number}")
         except (ValidationError, orjson.JSONDecodeError) as error:
             problems.append(f"line {number}: {_worded(error)}")
             continue
@@ -127,6 +133,8 @@ def read_prompts(text: str) -> Prompts:
             prompt = prompt.model_copy(update={"id": told})
         found[prompt.hash] = prompt
         names.add(prompt.id)
+        unread.update(strange)
+    problems += [_unread(name, lines) for name, lines in unread.items()]
     if not found:
         raise UnusablePrompts("\n".join(problems) or "there is no prompt")
     return Prompts(tuple(found.values()), tuple(problems))
@@ -137,10 +145,17 @@ def limited(prompts: Prompts, most: int | None) -> Prompts:
     return prompts if most is None else Prompts(prompts.usable[:most], prompts.problems)
 
 
-def _read(line: str, name: str) -> Prompt:
+def _unread(name: str, lines: int) -> str:
+    asked = "".join(f"; is {meant} meant?" for meant in get_close_matches(name, _FIELDS, 1))
+    return f"{name!r}, in {lines} {'line' if lines == 1 else 'lines'}: nothing reads it{asked}"
+
+
+def _read(line: str, name: str) -> tuple[Prompt, Sequence[str]]:
+    """Return the prompt in *line*, and the fields of it that nothing reads."""
     row: Json = orjson.loads(line)
     prompt = Prompt.model_validate(row)
-    return prompt if prompt.id else prompt.model_copy(update={"id": name})
+    strange = [field for field in row if field not in _FIELDS]
+    return prompt if prompt.id else prompt.model_copy(update={"id": name}), strange
 
 
 def _worded(error: ValidationError | orjson.JSONDecodeError) -> str:

@@ -17,6 +17,7 @@ _LAST_RESORTS = {
     "gateway/attention/asking.py": 1,
     "gateway/learning/sampler.py": 1,  # a bug in one study does not end the others
     "gateway/reloading.py": 1,
+    "gateway/evaluating/command.py": 1,  # a bug is no candidate that is blocked
     "gateway/serving.py": 1,  # a reload that fails costs no worker
     "gateway/doctor/examining.py": 1,  # a check that fails keeps no other from being told
     "gateway/upstream/llama_cpp/host.py": 1,

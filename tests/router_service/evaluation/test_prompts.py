@@ -38,9 +38,22 @@ def test_each_line_that_cannot_be_used_is_named_and_the_others_are() -> None:
     assert [one.id for one in found.usable] == ["line 1", "line 10"]
     assert found.usable[1].reference == "4.5"
     assert [line.partition(":")[0] for line in found.problems] == [
-        f"line {number}" for number in (2, 4, 5, 6, 7, 8, 9)
+        *(f"line {number}" for number in (2, 4, 5, 6, 7, 8, 9)),
+        "'whatever', in 1 line",
     ]
     assert "exact_letter" in found.problems[5]
+
+
+def test_a_field_that_nothing_reads_is_named_once_with_the_one_that_may_be_meant() -> None:
+    rows = [{"prompt": f"{number}?", "referense": "4", "source": "me"} for number in range(30)]
+
+    found = read_prompts(_text(*rows))
+
+    assert len(found.usable) == 30
+    assert found.problems == (
+        "'referense', in 30 lines: nothing reads it; is reference meant?",
+        "'source', in 30 lines: nothing reads it",
+    )
 
 
 def test_the_same_question_is_asked_once_and_a_name_is_one_prompts() -> None:
