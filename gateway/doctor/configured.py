@@ -18,6 +18,7 @@ from gateway.preflight import remarks
 from gateway.pricelist import guesses, price_list
 from gateway.stores.database.engine import DatabaseUnusable
 
+_DAY_S: Final = 86_400
 _OLD_DAYS: Final = 90
 _SHORT: Final = 16
 _MAKES: Final = "export {}=\"$(python3 -c 'import secrets; print(secrets.token_urlsafe(32))')\""
@@ -137,15 +138,21 @@ async def capture(case: Case) -> AsyncGenerator[Finding, None]:
         yield Finding("capture", "note", what)
     else:
         yield Finding("capture", "ok", "traffic is not captured")
-    stated = case.config.journal
-    if stated.durability == "off":
-        return
-    what = "the journal keeps requests and answers of runs until their retention is over"
-    if stated.keys:
-        yield Finding("capture", "ok", f"{what}, encrypted")
-    else:
-        fix = "journal.encryption: ${NAME}, of a key by `openssl rand -hex 32`"
-        yield Finding("capture", "note", f"{what}, as they are", fix=fix)
+    encrypted = bool(case.config.journal.keys)
+    if case.config.journal.durability != "off":
+        what = "the journal keeps requests and answers of runs until their retention is over"
+        yield _kept(what, encrypted=encrypted)
+    if case.config.responses.store == "on":
+        days = case.config.responses.retention / _DAY_S
+        what = f"requests and answers of the Responses API are kept for {days:g} days after use"
+        yield _kept(what, encrypted=encrypted)
+
+
+def _kept(what: str, *, encrypted: bool) -> Finding:
+    if encrypted:
+        return Finding("capture", "ok", f"{what}, encrypted")
+    fix = "journal.encryption: ${NAME}, of a key by `openssl rand -hex 32`"
+    return Finding("capture", "note", f"{what}, as they are", fix=fix)
 
 
 async def calibration(case: Case) -> AsyncGenerator[Finding, None]:

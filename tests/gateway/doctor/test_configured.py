@@ -160,6 +160,22 @@ def test_what_is_remarkable_is_noted_and_what_is_kept_is_told() -> None:
     assert looked(configured.capture, case(journal={"durability": "off"}))[1:] == []
 
 
+@pytest.mark.parametrize(
+    ("encryption", "level", "words"),
+    [(None, "note", "as they are"), ("0f" * 32, "ok", "encrypted")],
+)
+def test_it_is_told_that_responses_are_kept(encryption: Json, level: str, words: str) -> None:
+    stated = {"store": "on", "retention": "36h"}
+    database = {"url": "sqlite:///kept.db"}
+    found = looked(
+        configured.capture,
+        case(responses=stated, database=database, journal={"encryption": encryption}),
+    )
+    assert found[-1].level == level
+    assert "kept for 1.5 days" in found[-1].what
+    assert words in found[-1].what
+
+
 @pytest.mark.parametrize(("limit", "levels"), [(256, ["warning"]), (4096, []), (-1, [])])
 def test_few_open_files_are_warned_of(
     monkeypatch: pytest.MonkeyPatch, limit: int, levels: list[str]
