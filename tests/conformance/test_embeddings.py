@@ -14,7 +14,7 @@ from tests.conformance.stage import Stage, within
 from tests.fakes.client import dial, request
 from tests.fakes.embeddings import answer_to
 from tests.fakes.gateway import KEYS, hashed
-from tests.fakes.script import Answer, body, dumps, error
+from tests.fakes.script import Answer, body, dumps, error, raw
 from tests.fakes.upstream import Asked
 
 PATH = "/v1/embeddings"
@@ -213,6 +213,29 @@ def test_who_leaves_has_his_calls_cancelled(stage: Stage, model: str) -> None:
     assert within(2, lambda: all(call.left is not None for call in stage.upstream.asked))
 
 
+def test_a_large_answer_waits_for_a_slow_reader(stage: Stage) -> None:
+    told = dumps(answer_to(asked("a"))) + b" " * 6_000_000
+    stage.upstream.plays(raw(told))
+
+    with stage.open(PATH, asked("a")) as exchange:
+        time.sleep(0.3)
+        answer = exchange.whole()
+
+    assert answer.headers["content-length"] == str(len(told))
+    assert answer.body == told
+
+
+def test_who_leaves_in_the_midst_of_a_large_answer_is_gone(stage: Stage) -> None:
+    stage.upstream.plays(raw(dumps(answer_to(asked("a"))) + b" " * 6_000_000))
+    before = counted(stage, "client_disconnect")
+
+    with stage.open(PATH, asked("a")) as exchange:
+        assert exchange.status == 200
+        exchange.leave()
+
+    assert within(5, lambda: counted(stage, "client_disconnect") == before + 1)
+
+
 def test_one_name_for_many_requests_makes_none_of_them_free(stage: Stage) -> None:
     """A run is written down once; embeddings are no runs, whatever they are called."""
     stage.upstream.chooses(well)
@@ -235,14 +258,14 @@ def test_outcomes_are_counted_by_their_dialect(stage: Stage) -> None:
     assert within(5, lambda: counted(stage) == before + 1)
 
 
-def counted(stage: Stage) -> float:
-    return sum(_values(stage.gateway.get("/metrics").body.decode()))
+def counted(stage: Stage, outcome: str = "success") -> float:
+    return sum(_values(stage.gateway.get("/metrics").body.decode(), outcome))
 
 
-def _values(text: str) -> Iterator[float]:
+def _values(text: str, outcome: str) -> Iterator[float]:
     for line in text.splitlines():
         name, _, value = line.rpartition(" ")
-        if name.startswith("lockgate_requests_total{") and 'outcome="success"' in name:
+        if name.startswith("lockgate_requests_total{") and f'outcome="{outcome}"' in name:
             yield float(value) if "openai_embeddings" in name else 0.0
 
 
