@@ -407,12 +407,14 @@ _COUNTS: Final = st.integers(0, 2000)
 
 @st.composite
 def replies(draw: st.DrawFn) -> Reply:
-    """Return an answer: reasoning, then text, then calls, as models give them."""
-    thought: list[Part] = draw(st.lists(st.builds(Thinking, WORDS), max_size=1))
-    text: list[Part] = draw(st.lists(st.text(_CHARACTERS, min_size=1).map(Text), max_size=1))
-    calls = draw(_calls(0))
-    reason = "tool_calls" if calls else draw(st.sampled_from(_REASONS))
-    if reason == "tool_calls" and not calls:
+    """Return an answer: reasoning, then text or words of refusal, then calls."""
+    thought: list[Part] = draw(st.lists(THOUGHTS, max_size=2))
+    words = st.text(_CHARACTERS, min_size=1)
+    text: list[Part] = draw(st.lists(words.map(Text) | words.map(Refusal), max_size=1))
+    refused = any(isinstance(part, Refusal) for part in text)
+    calls = [] if refused else draw(_calls(0))
+    reason: FinishReason = "tool_calls" if calls else draw(st.sampled_from(_REASONS))
+    if (reason == "tool_calls" and not calls) or refused:
         reason = "stop"
     read, rest, output = draw(_COUNTS), draw(_COUNTS), draw(_COUNTS)
     usage = Usage(read + rest, output, cache_read_tokens=read)
@@ -422,11 +424,12 @@ def replies(draw: st.DrawFn) -> Reply:
 def told(reply: Reply) -> dict[str, Json]:
     """Return what *reply* says that every dialect has words for."""
     usage = reply.usage or Usage()
+    refused = "refusal" if reply.refusal else reply.finish_reason  # some say it in one place only
     ends = {"stop_sequence": "stop", "pause": "stop", "content_filter": "refusal"}
     return {
         "text": reply.text + reply.refusal,
         "thinking": reply.thinking,
         "calls": [(c.id, c.name, json.loads(c.arguments or "{}")) for c in reply.tool_calls],
-        "finish": ends.get(reply.finish_reason, reply.finish_reason),
+        "finish": ends.get(refused, refused),
         "usage": (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens),
     }

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from gateway.surfaces.spoken import OLLAMA
 from techniques.core.json import Json
+from techniques.core.reply import Reply
 from techniques.core.request import (
     Image,
     Message,
@@ -16,6 +17,7 @@ from techniques.core.request import (
     ToolCall,
     ToolResult,
 )
+from tests.property.conversations import told
 
 _OPTIONS = {
     "temperature": "temperature",
@@ -95,8 +97,9 @@ def told_in_ollama(raw: bytes) -> dict[str, Json]:
     }
 
 
-def expected_in_ollama(told: dict[str, Json]) -> dict[str, Json]:
-    """Return what Ollama's words make of what is *told*: it has fewer ends, and no cache."""
-    read, wrote, _cached = told["usage"]
-    finish = {"length": "length", "refusal": "content_filter"}.get(told["finish"], "stop")
-    return {**told, "finish": finish, "usage": (read, wrote)}
+def expected_in_ollama(reply: Reply) -> dict[str, Json]:
+    """Return what Ollama's words make of *reply*: it has fewer ends, and no cache."""
+    said = told(reply)
+    read, wrote, _cached = said["usage"]
+    finish = {"length": "length", "refusal": "content_filter"}.get(reply.finish_reason, "stop")
+    return {**said, "finish": finish, "usage": (read, wrote)}
