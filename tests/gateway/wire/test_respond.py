@@ -85,8 +85,8 @@ async def test_a_stream_that_pauses_is_kept_alive() -> None:
 
 
 async def test_a_stream_that_flows_is_not_pinged() -> None:
-    steady = [part for text in TOLD for part in (text, 0.02)]
-    stage = Stage(streamed(*steady, *ENDED), keepalive_s=0.05)
+    steady = [part for _ in range(8) for text in TOLD for part in (text, 0.02)]
+    stage = Stage(streamed(*steady, *ENDED), keepalive_s=0.4)  # in all longer, each far shorter
 
     client = await stage.serve(chat(stream=True))
 
