@@ -15,7 +15,7 @@ from gateway.responses.items import kept_input, references, resolved, sent_again
 from gateway.responses.keeping import Keeping, Wish
 from gateway.responses.recent import Recent
 from gateway.stores.database.engine import DatabaseLost
-from gateway.stores.responses.records import Response, ResponseName, ResponseSealed
+from gateway.stores.responses.records import Response, ResponseName, ResponseSealed, is_id
 from gateway.stores.responses.shelf import Shelf
 from techniques.core.errors import RequestRejected, TooLarge, Unavailable
 from techniques.core.json import Json, JsonObject
@@ -24,6 +24,7 @@ DIALECT: Final = "openai_responses"
 PREFIX: Final = "resp_"
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 _SHOWN: Final = 100
+_MOST_ITEMS: Final = 1000
 _OFTEN: Final = 16
 """How often in the time that a response is kept it is written down that it was used."""
 
@@ -132,6 +133,8 @@ class Recall:
 
     async def _before(self, name: ResponseName, shelf: Shelf) -> Sequence[Response]:
         """Return the conversation that ends with a response, nothing where that is not known."""
+        if not is_id(name.id):
+            return ()
         try:
             found = await shelf.chain(name, self.max_body)
             now_ms = shelf.clock()
@@ -164,13 +167,14 @@ class Recall:
         self, owner: str, shelf: Shelf | None, ids: Sequence[str]
     ) -> dict[str, JsonObject]:
         """Return those of the items called *ids* that are known."""
+        ids = list(dict.fromkeys(one for one in ids if is_id(one)))[:_MOST_ITEMS]
         if not ids:
             return {}
         if shelf is None:
             return self.recent.find(owner, ids)
         found: dict[str, JsonObject] = {}
         try:
-            holders = await shelf.table.holders(owner, ids[: self.max_size])
+            holders = await shelf.table.holders(owner, ids)
             for response_id in dict.fromkeys(holders.values()):
                 response = await shelf.find(ResponseName(owner, response_id))
                 for item in response.output if response is not None else ():

@@ -178,6 +178,19 @@ def test_what_is_not_to_be_stored_is_not(pair: Pair) -> None:
     assert error["message"] == f"Previous response with id '{other.id}' not found."
 
 
+@pytest.mark.parametrize("odd", ["resp_\0", "x" * 5000, "\u2028", ""])
+def test_an_id_that_is_none_is_not_found(pair: Pair, odd: str) -> None:
+    client = pair.client()
+    pair.says(HELLO)
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.responses.create(model="oa-model", input="x", previous_response_id=odd)
+    assert refused.value.code == "previous_response_not_found"
+    reference: Json = {"type": "item_reference", "id": odd}
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.responses.create(model="oa-model", input=[reference])
+    assert refused.value.code == "item_not_found"
+
+
 def test_a_response_is_its_keys_alone(pair: Pair) -> None:
     mine, other = pair.client(), pair.client(key="k2")
     pair.says(HELLO)

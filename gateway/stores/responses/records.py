@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard
 
 import orjson
 
@@ -20,6 +20,14 @@ PENDING: Final[tuple[State, ...]] = ("queued", "in_progress", "cancelling")
 
 _MARK: Final = "sealed:1:"
 _PURPOSE: Final = b"lockgate responses"
+
+
+_LONGEST: Final = 256
+
+
+def is_id(value: Json) -> TypeGuard[str]:
+    """Return whether *value* can be an id here: databases take no NUL, and index no long text."""
+    return isinstance(value, str) and len(value) <= _LONGEST and "\0" not in value
 
 
 class ResponseSealed(Exception):

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from gateway.reasons import why_of
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.journal.memory import wall_ms
-from gateway.stores.responses.records import Cover, Response, ResponseName
+from gateway.stores.responses.records import Cover, Response, ResponseName, is_id
 from gateway.stores.responses.table import ResponseTable, Row, Written
 
 _BATCH: Final = 64
@@ -164,4 +164,4 @@ def _written(response: Response, record: str, now_ms: int) -> Written:
     )
     ids = (item.get("id") for item in response.output)
     begun = response.background and response.state != "queued"
-    return Written(row, tuple(dict.fromkeys(one for one in ids if isinstance(one, str))), begun)
+    return Written(row, tuple(dict.fromkeys(one for one in ids if is_id(one))), begun)

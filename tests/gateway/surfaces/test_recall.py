@@ -134,6 +134,15 @@ async def test_items_that_are_referred_to_are_found() -> None:
     assert spoken(await asked(recall, Caller("k2"), input=[reference])) == [reference]
 
 
+async def test_no_more_items_are_looked_for_than_a_database_is_asked_at_once() -> None:
+    recall, _ = place(response(1))
+    last = {"type": "item_reference", "id": "msg_1"}
+    many = [{"type": "item_reference", "id": f"other_{n}"} for n in range(999)]
+
+    assert spoken(await asked(recall, input=[*many, *many, last]))[-1] == "A1"
+    assert spoken(await asked(recall, input=[*many, {**last, "id": "x"}, last]))[-1] == last
+
+
 async def test_where_none_is_kept_a_request_goes_on_as_it_came() -> None:
     recall, _ = place(response(1), is_on=False)
     body = {"input": "Q", "previous_response_id": "resp_1", "store": True}
