@@ -110,6 +110,23 @@ def _words(item: Json) -> str:
     return "".join(part.text for part in item.content)
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_reasoning_goes_back_to_its_maker_alone(pair: Pair, model: str) -> None:
+    client = pair.client()
+    thought = Turn(parts=("Yes.",), thought="Let me see.")
+    pair.says(thought)
+    first = client.responses.create(
+        model="an-model", input="Well?", reasoning={"effort": "low"}, max_output_tokens=4096
+    )
+    pair.says(HELLO)
+
+    client.responses.create(model=model, input="And?", previous_response_id=first.id)
+
+    sent = pair.upstream.asked[-1].raw.decode()
+    assert "Yes." in sent
+    assert (thought.signature in sent) is (model == "an-model")
+
+
 def test_input_items_come_in_pages(pair: Pair) -> None:
     client = pair.client()
     pair.says(HELLO)
