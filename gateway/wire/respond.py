@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any, Final, Protocol, TypeAlias
 
 import anyio
+import anyio.lowlevel
 from starlette.types import Message, Receive, Send
 
 from gateway.metering.holds import Holding
@@ -227,6 +228,8 @@ class Exchange:
         *others, last = pieces
         for piece in others:
             await self._put({"type": "http.response.body", "body": piece, "more_body": True})
+            # a server takes all for a client that has left: who watches for that has its turn
+            await anyio.lowlevel.checkpoint()
         self.ended = True
         await self._put({"type": "http.response.body", "body": last, "more_body": False})
 

@@ -226,7 +226,7 @@ def test_a_large_answer_waits_for_a_slow_reader(stage: Stage) -> None:
 
 
 def test_who_leaves_in_the_midst_of_a_large_answer_is_gone(stage: Stage) -> None:
-    stage.upstream.plays(raw(dumps(answer_to(asked("a"))) + b" " * 6_000_000))
+    stage.upstream.plays(raw(dumps(answer_to(asked("a"))) + b" " * 40_000_000))
     before = counted(stage, "client_disconnect")
 
     with stage.open(PATH, asked("a")) as exchange:

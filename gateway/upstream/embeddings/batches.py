@@ -15,6 +15,8 @@ from techniques.core.request import Relay, Request
 
 _BYTES_PER_TOKEN: Final = 2
 """Few texts have more tokens: to cut one call too many costs little, one too few is refused."""
+_FRAME: Final = 2
+"""Tokens that some hosts put around an input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,12 @@ def count_of(given: Json) -> int:
 def is_many(given: Json) -> bool:
     """Return whether *given* is a list of inputs."""
     return isinstance(given, list) and bool(given) and not isinstance(given[0], int)
+
+
+def most_tokens(given: Json) -> int:
+    """Return what the input *given* is hardly ever more than in tokens: exactly, of tokens."""
+    inputs = given if isinstance(given, list) and is_many(given) else [given]
+    return sum(_tokens(one) + _FRAME for one in inputs)
 
 
 def parts_of(request: Request, most: Batch) -> Sequence[Request]:

@@ -6,6 +6,7 @@ from gateway.admission.need.value import Need
 from gateway.pacing.money import most_cost
 from pricing.price import Price
 from techniques.core.json import Json
+from techniques.core.relayed import EMBEDDING, EMBEDDINGS
 from techniques.core.request import Relay, Request
 
 NEED = Need(100, 10, 10, 20)
@@ -41,3 +42,12 @@ def test_a_call_that_writes_to_a_cache_holds_what_that_costs() -> None:
     price = Price(1, 2, cache_write=3, cache_write_1h=5)
 
     assert most_cost(NEED, price, relayed({}, b'{"cache_control": 1}')) == 500 + 40
+
+
+@pytest.mark.parametrize(("given", "least"), [("word " * 100, 252), ([7] * 300, 302), ("a", 100)])
+def test_an_embedding_holds_no_less_than_its_size_says(given: Json, least: int) -> None:
+    body = {"model": "m", "input": given}
+    relay = Relay(EMBEDDINGS, b"{}", body, lambda: Request("m"))
+    need = Need(100, 0, 0, 0)
+
+    assert most_cost(need, Price(1, 0), Request("m", relay=relay, role=EMBEDDING)) == least

@@ -8,7 +8,14 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.upstream.embeddings.batches import Batch, count_of, joined, parts_of, summed
+from gateway.upstream.embeddings.batches import (
+    Batch,
+    count_of,
+    joined,
+    most_tokens,
+    parts_of,
+    summed,
+)
 from gateway.upstream.embeddings.sheet import scanned
 from techniques.core.json import Json
 from techniques.core.relayed import EMBEDDINGS
@@ -67,6 +74,13 @@ def test_the_joined_answer_is_that_of_one_call(
 
     assert whole == answer_to({"model": "m", "input": given_input}, form=form)
     assert whole["usage"]["prompt_tokens"] == sum(map(tokens_of, given_input))
+
+
+def test_tokens_are_bounded_by_the_size_of_texts_and_counted_where_they_are_tokens() -> None:
+    assert most_tokens("word " * 100) == 252
+    assert most_tokens(["ü" * 10, ""]) == 14
+    assert most_tokens([5, 6, 7]) == 5
+    assert most_tokens([[5, 6], [7]]) == 7
 
 
 def test_inputs_are_counted() -> None:
