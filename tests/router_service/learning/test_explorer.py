@@ -94,3 +94,21 @@ def test_what_was_worked_out_or_is_another_processs_is_not_spent_or_earned_twice
     world.explorer.observe([row])
     assert world.explorer.purse.allowance(0.0).total_usd == pytest.approx(0.03)
     assert world.explorer.purse.spent(0.0) == 0
+
+
+@pytest.mark.parametrize("times", [0.1, 1.0, 1.2])
+def test_what_a_try_costs_is_told_by_what_plain_calls_cost_and_not_by_what_was_guessed(
+    times: float,
+) -> None:
+    world = World(share=1.0)
+    usd = 0.01 * times
+    for place in range(1, 2_001):
+        world.explorer(SCORES, "none", QUERY.model_copy(update={"explore": False}))
+        plain = Drawn("none", 1.0, explored=False)
+        world.explorer.observe([observation(place, plain, usd, cost=1.0)])
+
+    drawn = [world.explorer(SCORES, "none", QUERY) for _ in range(300)]
+    dear = next(one for one in drawn if one.arm == "dear")
+
+    assert dear.expected_usd == pytest.approx(usd, rel=0.1)
+    assert dear.extra_usd == pytest.approx(4 * usd, rel=0.1)
