@@ -19,7 +19,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
-from docs import failures, limits, prices, responses, thinking
+from docs import failures, familiar, limits, prices, responses, thinking
 from gateway.config import Config
 from gateway.config.context import ContextConfig
 from gateway.config.database import DatabaseConfig
@@ -312,6 +312,8 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "warnings": warnings,
     "broken-stream": broken_stream,
     "responses-fields": responses_fields,
+    "familiar": lambda: _table(familiar.HEAD, familiar.rows()),
+    "familiar-approaches": lambda: _table(familiar.APPROACH_HEAD, familiar.approaches()),
     "simulation": simulation,
     "settings": settings,
     "thinking-styles": thinking_styles,

@@ -185,9 +185,7 @@ class Pipeline:
     ) -> Stack:
         wishes, (ledger, run, journal) = asked.wishes, of
         capped = plan.card or wishes.max_calls is not None or wishes.max_cost_usd is not None
-        retry = self.retry
-        if asked.attempted:
-            retry = replace(retry, retries=max(retry.retries - asked.attempted, 0))
+        retry = self.retry.less(asked.attempted, wishes.retries)
         allowance = None
         if capped:
             allowance = RunAllowance(plan.caps, ledger, estimate.cost_of(request, plan.model.price))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random  # noqa: TID251 - the type; the dice come from the wiring
 from types import TracebackType
 from typing import Final
@@ -35,6 +35,12 @@ class RetryPolicy:
     backoff_s: float = 0.5
     max_wait_s: float = 60.0
     paced: bool = False
+
+    def less(self, tried: int, most: int | None) -> RetryPolicy:
+        """Return this policy for who has *tried* before, and wants *most* retries if it says so."""
+        left = max(self.retries - tried, 0)
+        left = left if most is None else min(left, most)
+        return self if left == self.retries else replace(self, retries=left)
 
 
 class RetryingChannel:

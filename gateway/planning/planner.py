@@ -280,7 +280,7 @@ def _ignored(wishes: Wishes) -> Iterable[Warned]:
     if wishes.strict and wishes.ignored:
         at = wishes.at(wishes.ignored[0])
         raise RequestRejected(f"{at} has no effect in this version.", param=at)
-    return (Warned("not_in_effect", name) for name in wishes.ignored)
+    return (*wishes.warnings, *(Warned("not_in_effect", name) for name in wishes.ignored))
 
 
 def _unused(card: Card | None, wishes: Wishes) -> Iterator[Warned]:

@@ -28,6 +28,7 @@ from gateway.policy.wished import (
     word,
 )
 from techniques.core.errors import RequestRejected
+from techniques.core.events import Warned
 from techniques.core.json import Json
 
 PREFIX: Final = "x-lockgate-"
@@ -42,7 +43,7 @@ class Wishes:
     """What one request asks for; None: nothing was said.
 
     ``max_cost_usd`` is dollars. ``ignored`` are names that this version reads but does not act on,
-    ``said`` the headers and fields that wishes came in.
+    ``said`` the headers and fields that wishes came in, ``warnings`` are about how they were said.
     """
 
     technique: str | None = None
@@ -69,8 +70,10 @@ class Wishes:
     lambda_: float | None = None
     category: str | None = None
     explore: bool | None = None
+    retries: int | None = None
     ignored: tuple[str, ...] = ()
     said: Mapping[str, str] = field(default_factory=dict, compare=False)
+    warnings: tuple[Warned, ...] = ()
 
     def at(self, name: str) -> str:
         """Return the header, or the field of the body, in which the wish *name* was said."""
@@ -108,6 +111,9 @@ TABLE: Final[Mapping[str, Wish]] = {
         "when a technique fails: `fallback_baseline` or `raise`",
     ),
     "fallbacks": Wish(names, "models to try in order when the first is down"),
+    "retries": Wish(
+        whole(0, 100), "upstream attempts after the first, as far as the configuration allows"
+    ),
     "strict": Wish(truth, "`1`: what would be lost in translation is an error"),
     "session": Wish(word, "groups the calls of one task; also read from `x-lockgate-session-id`"),
     "run": Wish(run_name, "names this run; also read from `Idempotency-Key`"),
@@ -153,7 +159,7 @@ TABLE: Final[Mapping[str, Wish]] = {
     "reuse-namespace": Wish(word, "which stored answers may be used", in_effect=False),
 }
 
-_FIELDS: Final = frozenset(field.name for field in fields(Wishes)) - {"ignored", "said"}
+_FIELDS: Final = frozenset(field.name for field in fields(Wishes)) - {"ignored", "said", "warnings"}
 _KEYWORDS: Final = {"lambda": "lambda_"}
 NOTHING: Final = Wishes()
 
@@ -164,18 +170,28 @@ def read(headers: Mapping[str, str], body: Mapping[str, Json]) -> Wishes:
     Raises:
         RequestRejected: One has no such name, or no such value.
     """
+    return meant(given(headers, body))
+
+
+def given(headers: Mapping[str, str], body: Mapping[str, Json]) -> dict[str, tuple[str, Json]]:
+    """Return by the names of wishes where each was said, and as what."""
     given = {name.replace("_", "-"): (f"{_BODY}{name}", value) for name, value in body.items()}
     for name, value in headers.items():
         if name.startswith(PREFIX):
             given[_OTHER_NAMES.get(name, name).removeprefix(PREFIX)] = name, value
     if "run" not in given and (key := headers.get(_IDEMPOTENCY)) is not None:
         given["run"] = _IDEMPOTENCY, key
-    if not given:
+    return given
+
+
+def meant(given: Mapping[str, tuple[str, Json]], warnings: tuple[Warned, ...] = ()) -> Wishes:
+    """Return what is wished for by what was *given*, with *warnings* about it.
+
+    Raises:
+        RequestRejected: There is no such name, or no such value.
+    """
+    if not given and not warnings:
         return NOTHING
-    return _read(given)
-
-
-def _read(given: Mapping[str, tuple[str, Json]]) -> Wishes:
     wishes: dict[str, Json] = {}
     ignored: list[str] = []
     for name, (at, value) in given.items():
@@ -186,7 +202,7 @@ def _read(given: Mapping[str, tuple[str, Json]]) -> Wishes:
         elif (own := _KEYWORDS.get(name, name.replace("-", "_"))) in _FIELDS:
             wishes[own] = meant
     said = {name: at for name, (at, _) in given.items()}
-    return Wishes(**wishes, ignored=tuple(ignored), said=said)
+    return Wishes(**wishes, ignored=tuple(ignored), said=said, warnings=warnings)
 
 
 def _unknown(name: str, at: str) -> NoReturn:

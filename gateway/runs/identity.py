@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from gateway.policy.familiar.rows import is_kept as is_familiar
 from gateway.policy.wishes import PREFIX
 from techniques.core.json import Json
 from techniques.core.request import Request
@@ -32,7 +33,9 @@ def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in headers.items()
-        if name in _FORWARDED or (name.startswith(PREFIX) and name != f"{PREFIX}run")
+        if name in _FORWARDED
+        or (name.startswith(PREFIX) and name != f"{PREFIX}run")
+        or is_familiar(name)
     }
 
 

@@ -13,7 +13,6 @@ import structlog
 from gateway.metering.ledger import Ledger, Meter, RequestBegun
 from gateway.metering.trace import Begin, untraced
 from gateway.pipeline import Asked, Pipeline
-from gateway.policy import wishes as wishing
 from gateway.policy.keys import Caller, Door
 from gateway.reasons import why_of
 from gateway.routing.observing import Observer
@@ -26,6 +25,7 @@ from gateway.runs.wanted import Begun, Wanted
 from gateway.stores.journal.journal import JournalLost
 from gateway.stores.journal.records import RunName, Sent
 from gateway.stores.journal.seal import JournalSealed
+from gateway.surfaces import spelled
 from gateway.surfaces.finishing import end
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.kept import carry_of, wanted_by
@@ -178,8 +178,8 @@ class Behind:
         if dialect is None:
             raise RequestRejected("The request of this run is of no dialect that is known.")
         raw = sent.raw.encode()
-        call = dialect.decode(parse(raw), raw)
-        wishes = wishing.read(sent.headers, call.wishes)
+        request = spelled.Request(sent.headers, parse(raw), raw, caller)
+        call, wishes = spelled.read(dialect, request, self.pipeline.planner)
         if run is not None:
             wishes = replace(wishes, run=run)
         forwarded = {n: v for n, v in sent.headers.items() if n.startswith("anthropic-")}

@@ -17,11 +17,11 @@ from gateway.clock import utc_now
 from gateway.metering.ledger import Ledger, Meter, RequestBegun
 from gateway.metering.trace import Begin, untraced
 from gateway.pipeline import Asked, Pipeline
-from gateway.policy import wishes as wishing
 from gateway.policy.keys import Door
 from gateway.routing.observing import Observer
 from gateway.runs.identity import body_hash
 from gateway.stores.journal.records import RunName
+from gateway.surfaces import spelled
 from gateway.surfaces.accepted import GoesOn, accepted
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.client_headers import attempted, forwarded, reads_for_s
@@ -133,12 +133,13 @@ class CompletionEndpoint:
         if self._dialect.name == DIALECT:
             recalled = await front.recall.recalled(caller, body, visit.request_id)
             body, raw = recalled.body, recalled.raw or raw
-        call = self._dialect.decode(body, raw)
+        request = spelled.Request(visit.headers, body, raw, caller)
+        call, wishes = spelled.read(self._dialect, request, front.pipeline.planner)
         visit.decoded = perf_counter()
         visit.asked = Asked(
             call,
             caller,
-            wishing.read(visit.headers, call.wishes),
+            wishes,
             forwarded(visit.headers, self._dialect.name),
             attempted(visit.headers),
             reads_for_s(visit.headers),

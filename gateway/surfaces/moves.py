@@ -16,7 +16,6 @@ from starlette.responses import Response
 from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked
 from gateway.planning.plan import Plan
-from gateway.policy import wishes as wishing
 from gateway.policy.asked import fault_of
 from gateway.policy.keys import Caller
 from gateway.runs.archive import Archive
@@ -25,6 +24,7 @@ from gateway.runs.forking import ForkBody, changed, forked, shared
 from gateway.runs.wanted import Wanted
 from gateway.stores.journal.memory import wall_ms
 from gateway.stores.journal.records import RunName, RunRecord, Sent, Standing, Stored
+from gateway.surfaces import spelled
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.completion import Front
 from gateway.surfaces.incoming import body_of, headers_of
@@ -130,9 +130,10 @@ class MoveEndpoints:
         raw, dialect = sent.raw.encode(), DIALECTS.get(sent.dialect)
         if dialect is None:
             raise RequestRejected("The request of this run is of no dialect that is known.")
-        call = dialect.decode(parse(raw), raw)
-        asked = Asked(call, caller, wishing.read(sent.headers, call.wishes))
         pipeline = self.front.pipeline
+        request = spelled.Request(sent.headers, parse(raw), raw, caller)
+        call, wishes = spelled.read(dialect, request, pipeline.planner)
+        asked = Asked(call, caller, wishes)
         plan = await pipeline.routed(asked, pipeline.plan(asked), Ledger().record)
         again = partial(self._again, asked, plan, sent)
         return replace(wanted(asked, plan, sent.headers, raw), again=again)

@@ -25,6 +25,9 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "effort_changed": "The model does not take that effort; the nearest was asked for.",
         "failover": "A model of the technique's pool failed, and the next one was asked.",
         "fallback": "The model failed, and this one of its fallbacks was asked.",
+        "familiar_ignored": "This setting, in another gateway's words, was not acted on.",
+        "familiar_overruled": "This setting, in another gateway's words, was left out: the one "
+        "beside it counts.",
         "fewer_choices": "There are fewer answers than `n` asks for: no more that differ, or a run "
         "failed.",
         "field_dropped": "The provider has no such field, and it was left out.",

@@ -1,0 +1,1 @@
+"""What clients of other gateways say in the words of those, as wishes of ours."""
