@@ -30,6 +30,8 @@ _MODES: Final[Mapping[tuple[str, str], str]] = {
     ("speed", "fast"): "fast",
 }
 
+_EMBEDS: Final = "embed"
+
 Amounts: TypeAlias = dict[str, Any]
 """By our name of a rate: a decimal, or an object with a base and tiers."""
 
@@ -52,14 +54,19 @@ def addresses(providers: Iterable[Any]) -> dict[str, str]:
 
 
 def rows(providers: Iterable[Any]) -> Iterator[RowRecord]:
-    """Yield a row for each model that reads and writes tokens, each period and each mode."""
+    """Yield a row for each model that reads tokens, each period and each mode.
+
+    One that has no price for what it writes is left out, unless it is one of embeddings, which
+    write nothing: for any other it would be a price that is missing.
+    """
     for provider in providers:
         for model in provider.models:
             periods = _periods(model.prices)
             head = {"provider": provider.id, "model": model.id, "names": _names(model)}
             for mode, period in (*(("standard", one) for one in periods), *_modes(model, periods)):
                 said = {"mode": mode, "from": period.since, "caveats": period.caveats}
-                row = row_or_none({**head, **said, **_flat(period.amounts)})
+                written = {"output": Decimal(0)} if _EMBEDS in model.id else {}
+                row = row_or_none({**head, **said, **_flat(written | period.amounts)})
                 if row is not None:
                     yield row
 

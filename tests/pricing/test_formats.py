@@ -271,6 +271,15 @@ def test_what_does_not_both_read_and_write_tokens_is_left_out(prices: Made) -> N
     assert rows(model(prices=prices)) == []
 
 
+def test_a_model_of_embeddings_writes_nothing_and_has_a_price_for_it() -> None:
+    embeds = model("text-embedding-3-small", prices=Made(input_mtok=D("0.02")))
+    unpriced = model("text-embedding-free", prices=Made(audio_hours=D(1)))
+
+    assert told(rows(embeds, unpriced)) == [
+        {"provider": "p", "model": "text-embedding-3-small", "input": 0.02, "output": 0},
+    ]
+
+
 def test_each_threshold_of_any_rate_is_a_tier_of_all() -> None:
     prices = Made(
         input_mtok=tiered("1", (1000, "2"), (5000, "3")),
