@@ -25,8 +25,6 @@ KINDS: Final[Mapping[int, frozenset[str]]] = {
 """How the SDKs call an error of each status; whoever is built on them raises or causes it."""
 WITHOUT_KINDS: Final = {"vercel", "pydantic-ai"}
 """Who has one kind of error for all, with the status in it."""
-DEAF: Final = {"langchain-node/responses"}
-"""Who passes over ``response.failed``, and takes what came for all."""
 
 each = pytest.mark.parametrize
 models = each("model", MODELS)
@@ -83,7 +81,7 @@ def test_a_fault_of_the_provider_is_the_providers(stage: Stage, client: str, mod
 
 
 @models
-@each("client", sorted({*who("failing"), *who("reasoning")} - DEAF))
+@each("client", sorted({*who("failing"), *who("reasoning")}))
 def test_a_stream_that_breaks_does_not_look_whole(stage: Stage, client: str, model: str) -> None:
     cut = script.sse(*events(model, Turn(parts=("Hel", "lo")))[:2], end="fin")
     stage.upstream.plays(cut)

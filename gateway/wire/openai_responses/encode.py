@@ -109,24 +109,34 @@ class ResponseEncoder:
         return opening + trailer + self._events.write(f"response.{status}", {"response": response})
 
     def fail(self, error: GatewayError) -> bytes:
-        """Return ``response.failed``, of a response that was begun by whomever."""
-        if self._first:
-            return self._broken(error)
-        opening = self._begin()
+        """Return ``error``, and ``response.failed``, of a response that was begun by whomever.
+
+        Many clients pass over the second and take what they have for whole. The SDKs raise at the
+        first, as long as there is an object ``error`` in it.
+        """
+        said = stream_error(error)
+        opening = self._resumed() if self._first else self._begin()
+        told = self._events.write("error", {**said, "type": "error", "error": said})
+        response = self._broken(said) if self._first else self._failed(said)
+        return opening + told + self._events.write("response.failed", {"response": response})
+
+    def _failed(self, said: JsonObject) -> JsonObject:
         for item in self._items:
             item.settle()
-        response = self._response("failed", error=stream_error(error))
-        return opening + self._events.write("response.failed", {"response": response})
+        return self._response("failed", error=said)
 
-    def _broken(self, error: GatewayError) -> bytes:
-        """Return the end of a response that a provider had begun, under its own name."""
-        named = _NAMED.search(self._first)
+    def _resumed(self) -> bytes:
+        """Go on with the numbers of a stream that is a provider's own."""
         numbers = _STATUS.findall(self._last)
         self._events.next = int(numbers[-1]) + 1 if numbers else 0
+        return b""
+
+    def _broken(self, said: JsonObject) -> JsonObject:
+        """Return a response that a provider had begun, under its own name."""
+        named = _NAMED.search(self._first)
         name = named[1].decode() if named else self._frame.id
         frame = Frame(self._frame.call, name, self._frame.created_at, self._frame.model)
-        failed = frame.response("failed", [], error=stream_error(error))
-        return self._events.write("response.failed", {"response": failed})
+        return frame.response("failed", [], error=said)
 
     def _other(self, event: Event) -> bytes:
         match event:

@@ -380,8 +380,9 @@ def test_a_call_that_was_cut_keeps_its_arguments_in_the_failure() -> None:
         ToolCallDelta(1, '{"in'),
     ):
         to.feed(event)
-    [failed] = _loads(to.fail(StreamBroken("cut")))
+    told, failed = _loads(to.fail(StreamBroken("cut")))
 
+    assert (told["type"], failed["type"]) == ("error", "response.failed")
     first, second = failed["response"]["output"]
     assert (first["arguments"], second["input"]) == ('{"a', '{"in')
 
@@ -404,10 +405,13 @@ def test_a_relayed_stream_passes_as_it_is_but_for_the_trailer() -> None:
 def test_a_relayed_stream_that_breaks_fails_under_its_own_name() -> None:
     to = encoder()
     to.feed(Relayed(CREATED, 0))
-    [failed] = _loads(to.fail(StreamBroken("cut")))
+    told, failed = _loads(to.fail(StreamBroken("cut")))
 
-    assert (failed["type"], failed["sequence_number"]) == ("response.failed", 1)
+    assert (told["type"], told["sequence_number"]) == ("error", 1)
+    assert (failed["type"], failed["sequence_number"]) == ("response.failed", 2)
     assert failed["response"]["id"] == "resp_up"
+    assert told["error"] == failed["response"]["error"]
+    assert (told["code"], told["message"]) == ("server_error", told["error"]["message"])
 
 
 def test_what_was_asked_is_told_again() -> None:
