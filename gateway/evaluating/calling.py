@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Final
 
@@ -15,6 +15,7 @@ from gateway.app import CHAT
 from gateway.clock import utc_now
 from gateway.config import PriceConfig
 from gateway.evaluating.hearing import Heard, HearingTransport
+from gateway.evaluating.insisting import AGAIN, insisting
 from gateway.upstream import providers
 from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.pool import Endpoint, PooledTransport
@@ -25,7 +26,7 @@ from router_service.evaluation.configurations import Configuration, UnusableConf
 from router_service.evaluation.grading import Question
 from router_service.evaluation.prompts import Prompt
 from router_service.evaluation.records import UNREACHED, AnswerRow
-from techniques.core.channel import Member
+from techniques.core.channel import Channel, Member
 from techniques.core.errors import GatewayError, RequestRejected, UpstreamFailed
 from techniques.core.events import Event
 from techniques.core.json import Json, JsonObject
@@ -104,7 +105,7 @@ class HttpCaller:
 
     async def answer(self, question: Question, repeat: int) -> AnswerRow:
         """Return what came of asking *question*; a failure is an answer too."""
-        heard, began, at = Heard(), monotonic(), utc_now().timestamp()
+        tries, at = _Tries(Heard()), utc_now().timestamp()
         row: JsonObject = {
             "config_hash": self.stated.hash,
             "prompt_hash": question.prompt.hash,
@@ -117,22 +118,24 @@ class HttpCaller:
         try:
             with anyio.fail_after(self.stated.timeout_s):
                 request = self.request(question.prompt)
-                async with self._channel(heard).open(request) as events:
-                    row["first_token_ms"] = 1000 * (monotonic() - began)
+                channel = insisting(self._channel(tries.heard), AGAIN, tries.again)
+                async with channel.open(request) as events:
+                    row["first_token_ms"] = 1000 * (monotonic() - tries.last)
                     reply = await fold(events)
         except (GatewayError, TimeoutError) as error:
             row |= _failure(error, self.stated.timeout_s)
             row.pop("first_token_ms", None)
-        row["latency_ms"] = 1000 * (monotonic() - began)
-        row["status"] = heard.status
+        row["latency_ms"] = 1000 * (monotonic() - (tries.first if reply is None else tries.last))
+        row |= {"status": tries.heard.status, "retries": tries.failed}
         row |= _said(reply) if reply is not None else {}
-        row |= _told(heard)
-        row |= self._cost(heard, reply)
+        row |= _told(tries.heard)
+        row |= tries.costing(self._cost(tries.heard, reply))
         return AnswerRow.model_validate(row)
 
     def member(self) -> Member:
         """Return it as a judge."""
-        return Member("judge", self.stated.model, _Lenient(self._channel(Heard())))
+        asked = insisting(self._channel(Heard()), AGAIN, lambda _failure: None)
+        return Member("judge", self.stated.model, _Lenient(asked))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -158,10 +161,32 @@ class HttpCaller:
         return {"cost_usd": cost(reply.usage, self._price) / float(PICO), "cost_source": "pricing"}
 
 
+@dataclass
+class _Tries:
+    """The tries of one answer: what is heard of the last, and what those before it cost."""
+
+    heard: Heard
+    first: float = field(default_factory=monotonic)
+    last: float = field(default_factory=monotonic)
+    failed: int = 0
+    usd: float = 0.0
+
+    def again(self, _failure: UpstreamFailed) -> None:
+        """Begin another try."""
+        self.usd += _number(_first(self.heard, "cost_usd", "x-lockgate-cost-usd")) or 0.0
+        self.heard.told.clear()
+        self.failed, self.last = self.failed + 1, monotonic()
+
+    def costing(self, told: JsonObject) -> JsonObject:
+        """Return *told* of the last try, with what those before it cost."""
+        known = told.get("cost_usd")
+        return told if known is None else {**told, "cost_usd": known + self.usd}
+
+
 class _Lenient:
     """A judge's channel: a model that refuses a form or a temperature is asked without."""
 
-    def __init__(self, inner: HttpChannel) -> None:
+    def __init__(self, inner: Channel) -> None:
         self._inner = inner
         self._plain = False
 

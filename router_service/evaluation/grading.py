@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import anyio
 
@@ -42,7 +42,23 @@ _TRIES: Final = 2
 _TERSE: Final = 80
 """Characters: a shorter reference is one fact, and need not be taken apart."""
 
+_LONGEST: Final = 500
+
 Decode = Callable[[Prompt], Request]
+
+
+class Judged(NamedTuple):
+    """What a judge made of an answer; None: no score, ``error`` says why if its call failed."""
+
+    score: float | None
+    error: str = ""
+
+
+class _Said(NamedTuple):
+    """What a judge said; None: nothing, and ``error`` says why."""
+
+    text: str | None
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +172,15 @@ class Grader:
     async def _marks(self, question: Question, reply: Reply) -> Mapping[str, Json]:
         scoring = question.rules.scoring
         exact = await self._exact(question, reply) if scoring.compares else None
-        judged = await self.score(question, reply) if scoring.judges else None
+        by = await self.judged(question, reply) if scoring.judges else Judged(None)
+        judged = by.score
         unverified = question.rules.name.startswith("code") and exact == UNVERIFIED
         return {
             "exact": exact,
             "judged": judged,
             "quality": scoring.total(exact, judged),
             "unparsable": scoring.judges and judged is None,
+            "judge_error": by.error,
             "note": "not run" if unverified else "",
         }
 
@@ -177,21 +195,22 @@ class Grader:
         assert question.prompt.reference is not None
         return float(matches(mode, reply, question.prompt.reference, expect(question.request)))
 
-    async def score(self, question: Question, reply: Reply) -> float | None:
-        """Return the judge's score of *reply*, None if it gives none in two tries."""
+    async def judged(self, question: Question, reply: Reply) -> Judged:
+        """Return the judge's score of *reply*, none if it gives none in two tries."""
         aside = self._aside(question)
         if aside is None:
-            return None
+            return Judged(None)
         reference = question.prompt.reference
         request, read = verdict_request(aside, reply), read_score
         if reference is not None:
             known = Reference(reference, await self._distilled(question, aside))
             request, read = compared_request(aside, reply, known), read_compared
+        said = _Said(None)
         for _ in range(_TRIES):
             said = await self._said(aside.member, request)
-            if said is not None and (score := read(said)) is not None:
-                return score
-        return None
+            if said.text is not None and (score := read(said.text)) is not None:
+                return Judged(score)
+        return Judged(None, said.error)
 
     async def prefers(self, question: Question, first: Reply, second: Reply) -> str | None:
         """Return which of two answers the judge prefers, None if it does not say."""
@@ -199,7 +218,7 @@ class Grader:
         if aside is None:
             return None
         said = await self._said(aside.member, preferred_request(aside, first, second))
-        return None if said is None else read_preference(said)
+        return None if said.text is None else read_preference(said.text)
 
     def _aside(self, question: Question) -> Aside | None:
         if self.judge is None:
@@ -215,14 +234,16 @@ class Grader:
         async with self._locks.setdefault(name, anyio.Lock()):
             if name not in self._facts:
                 said = await self._said(aside.member, facts_request(aside, reference))
-                self._facts[name] = read_facts(said or "")
+                if said.text is None:
+                    return ()
+                self._facts[name] = read_facts(said.text)
         return self._facts[name]
 
-    async def _said(self, judge: Member, request: Request) -> str | None:
+    async def _said(self, judge: Member, request: Request) -> _Said:
         try:
-            return (await ask(judge, request)).text
-        except GatewayError:
-            return None
+            return _Said((await ask(judge, request)).text)
+        except GatewayError as error:
+            return _Said(None, error.message[:_LONGEST] or error.code)
 
 
 def _form(request: Request, reply: Reply) -> Mapping[str, Json]:

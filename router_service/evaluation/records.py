@@ -69,7 +69,8 @@ class AnswerRow(_Keyed):
 
     Times are milliseconds, of a failure too. ``cost_usd`` None: not known. ``at`` is in seconds
     since 1970. Tokens are those of the answer alone, the cost is that of all calls; ``cost_tier``
-    is how well Lockgate says that it knows it.
+    is how well Lockgate says that it knows it. ``retries``: how often it was asked for again,
+    having been refused; the times of an answer are those of the last try.
     """
 
     kind: Literal["answer"] = "answer"
@@ -93,6 +94,7 @@ class AnswerRow(_Keyed):
     cost_source: str = "unknown"
     cost_tier: str = ""
     calls: int | None = None
+    retries: int = 0
     technique: str = ""
     route: str = ""
     request_id: str = ""
@@ -122,7 +124,10 @@ class AnswerRow(_Keyed):
 
 
 class GradeRow(_Keyed):
-    """What an answer is worth, 0 to 1, by the grader of that hash; None: it could not be told."""
+    """What an answer is worth, 0 to 1, by the grader of that hash; None: it could not be told.
+
+    ``judge_error`` is why the judge gave no score where it was the call that failed.
+    """
 
     kind: Literal["grade"] = "grade"
     grader_hash: str
@@ -131,6 +136,7 @@ class GradeRow(_Keyed):
     exact: float | None = None
     judged: float | None = None
     unparsable: bool = False
+    judge_error: str = ""
     schema_valid: bool | None = None
     refused: bool = False
     note: str = ""

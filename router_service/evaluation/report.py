@@ -218,6 +218,7 @@ class _Told:
         yield from self._of_repeats()
         if self.audit is not None and self.audit.unparsable > 0.05:
             yield f"The judge gave no score for {self.audit.unparsable:.0%} of what it was shown."
+        yield from _of_judge(self.table)
 
     def _of_repeats(self) -> Iterator[str]:
         for one in self.found:
@@ -228,10 +229,19 @@ class _Told:
                 )
 
 
+def _of_judge(table: Table) -> Iterator[str]:
+    pairs = [pair for row in table.pairs.values() for pair in row]
+    errors = Counter(pair.grade.judge_error for pair in pairs if pair.grade.judge_error)
+    for message, count in errors.most_common(_MOST_MESSAGES):
+        yield f"The judge failed on {count} of {len(pairs)} answers: {message}"
+
+
 def _of_answers(name: str, pairs: Sequence[Pair]) -> Iterator[str]:
     errors = Counter(pair.answer.error for pair in pairs if pair.answer.error)
     for message, count in errors.most_common(_MOST_MESSAGES):
         yield f"{name}: {count} of {len(pairs)} answers failed, and count as 0: {message}"
+    if again := sum(pair.answer.retries > 0 for pair in pairs):
+        yield f"{name}: {again} of {len(pairs)} answers were refused at first, and asked for again."
     unknown = sum(pair.answer.cost_usd is None for pair in pairs)
     if unknown:
         yield f"{name}: the cost of {unknown} of {len(pairs)} answers is not known: state pricing."

@@ -193,7 +193,7 @@ async def _rescore(plan: Plan, file: RecordFile, job: Job) -> None:
             prompt_hash=job.key.prompt,
             repeat=job.key.repeat,
             grader_hash=plan.grader.hash(job.question),
-            judged=await plan.grader.score(job.question, answer.reply()),
+            judged=(await plan.grader.judged(job.question, answer.reply())).score,
         )
     )
 
