@@ -44,6 +44,7 @@ from gateway.demo import QUESTIONS, DemoAnswer, Table, run
 from gateway.doctor.command import doctor
 from gateway.evaluating.command import evaluate
 from gateway.fetching import fetched
+from gateway.importing import command as importing
 from gateway.keeping import prepared
 from gateway.listing import listed, told
 from gateway.loading import FILE, checked, stop
@@ -86,6 +87,7 @@ main.command("simulate")(simulating.simulate)
 main.add_typer(command.commands, name="router")
 main.add_typer(archiving.commands, name="runs")
 main.add_typer(forgetting.commands, name="responses")
+main.add_typer(importing.commands, name="import")
 
 
 def _tell_version(asked: bool) -> None:  # noqa: FBT001 - the signature is typer's

@@ -120,6 +120,7 @@ def test_every_command_in_the_table_exists() -> None:
         ["approvals", "list"],
         ["runs", "list"],
         ["responses", "erase"],
+        ["import", "litellm"],
         ["techniques"],
         ["router"],
         ["simulate"],

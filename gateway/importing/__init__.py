@@ -1,0 +1,1 @@
+"""Configurations of other gateways, translated once into one of ours."""
