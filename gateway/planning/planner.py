@@ -203,7 +203,13 @@ class Planner:
         first, slash, rest = name.partition("/")
         if slash and (first in self.cards or first in (NONE, AUTO)):
             return first, self.catalogue.find(rest)
-        return None, self.catalogue.find(name)
+        try:
+            return None, self.catalogue.find(name)
+        except UnknownModel as unknown:
+            if not (slash and self.catalogue.label(rest)):
+                raise
+            hint = f" {first[:64]!r} is no technique.{meant(first, self.cards)}"
+            raise UnknownModel(unknown.message + hint, param="model", name=unknown.name) from None
 
     def _card(self, way: _Way, caller: Caller, wishes: Wishes) -> Card | None:
         name = way.technique

@@ -70,6 +70,25 @@ def test_a_model_that_does_not_exist_is_named(name: str) -> None:
     assert caught.value.param == "model"
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("self_consistancy/fast", f"'self_consistancy' is no technique. Did you mean {VOTE}?"),
+        ("openai/fast", "'openai' is no technique."),
+        ("openai/org/llama", "'openai' is no technique."),
+        ("fastt/nope", "'fastt/nope'; GET /v1/models lists them."),
+        (f"{VOTE}/nope", "'nope'; GET /v1/models lists them."),
+        ("nope", "'nope'; GET /v1/models lists them."),
+    ],
+)
+def test_a_word_before_a_model_that_is_no_technique_is_named(name: str, hint: str) -> None:
+    with pytest.raises(UnknownModel) as caught:
+        plan(name)
+
+    assert caught.value.message.endswith(hint)
+    assert (caught.value.code, caught.value.param) == ("model_not_found", "model")
+
+
 def test_a_technique_that_does_not_exist_is_named_with_those_that_do() -> None:
     with pytest.raises(RequestRejected, match=VOTE) as caught:
         plan(technique="telepathy")
