@@ -13,6 +13,7 @@ from gateway.clock import utc_now
 from gateway.config import Config, ModelConfig, ProviderConfig
 from gateway.config.llama_cpp import LocalPowerConfig
 from gateway.config.pricing import book_of
+from gateway.upstream.simulated.settings import EMBEDDER_PRICE, EMBEDDERS
 from gateway.upstream.simulated.settings import MODELS as SIMULATED
 from pricing.book import Book, Wanted
 from pricing.local_power import hourly_of_power, local_price
@@ -48,8 +49,7 @@ class Prices:
         if row.local_power is not None:
             return replace(_at_home(row.local_power), name=f"local_power:{row.name}")
         if account.simulated is not None:
-            simulated = SIMULATED.get(model)
-            return simulated.price.called(f"simulated:{model}", "operator") if simulated else None
+            return _simulated(model)
         if "*" in model:
             return None  # each of the names that it stands for has a price of its own
         return self.book.price(Wanted(self.whose(account), model, row.provider), self.day)
@@ -80,6 +80,12 @@ def _is_real(row: ModelConfig, config: Config) -> bool:
     """Return whether *row* is served anywhere but by the simulation."""
     accounts = (row.provider, *row.accounts)
     return any(config.providers[name].simulated is None for name in accounts)
+
+
+def _simulated(model: str) -> Price | None:
+    if model in SIMULATED:
+        return SIMULATED[model].price.called(f"simulated:{model}", "operator")
+    return EMBEDDER_PRICE.called(f"simulated:{model}", "operator") if model in EMBEDDERS else None
 
 
 def _at_home(stated: LocalPowerConfig) -> Price:

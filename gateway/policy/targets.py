@@ -10,6 +10,7 @@ from gateway.config import ModelConfig, ProviderConfig
 from gateway.config.thinking import ThinkingConfig
 from gateway.upstream.families import thinks_of
 from gateway.upstream.provider import Target
+from gateway.upstream.simulated.settings import EMBEDDERS
 from gateway.upstream.thinking import Thinks
 from techniques.core.capabilities import Capabilities
 from techniques.core.request import ThinkingWish
@@ -17,6 +18,8 @@ from techniques.core.request import ThinkingWish
 _OFF = ThinkingWish("off")
 _EMBEDS = re.compile(r"(?:.*/)?text-embedding-")
 """How OpenAI calls all its models that make embeddings."""
+_SEEDLESS = frozenset({"anthropic", "openai_responses"})
+"""The dialects that have no seed: a technique gives its draws none, which would only be lost."""
 _BILLS = "openrouter"
 """The host that tells with each answer what it charges for it."""
 
@@ -27,6 +30,8 @@ def target_of(row: ModelConfig, account: ProviderConfig, model: str) -> Target:
     thinks = thinks_of(model, account.dialect, account.base_url, style)
     wish = _wish(row.thinking, thinks)
     stated = _stated(row, account.dialect)
+    if account.simulated is not None and model in EMBEDDERS:
+        stated.setdefault("embeddings", True)
     return Target(
         name=row.name,
         provider=row.provider,
@@ -56,6 +61,8 @@ def _stated(row: ModelConfig, dialect: str) -> dict[str, Any]:
         stated |= {"temperature": False, "max_completion_tokens": True}
     if row.capabilities.reasoning or dialect == "anthropic":
         stated.setdefault("logprobs", False)
+    if dialect in _SEEDLESS:
+        stated.setdefault("seed", False)
     return stated
 
 

@@ -75,6 +75,8 @@ MODELS: Final[Mapping[str, SimulatedModel]] = MappingProxyType(
 
 EMBEDDERS: Final[Mapping[str, int]] = MappingProxyType({"sim-embed": 256})
 """Models that make embeddings, and how many numbers each has."""
+EMBEDDER_PRICE: Final = _price("0.02", "0")
+"""What each of them costs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import pytest
 
 from gateway.config import Config
 from gateway.policy.prices import Prices, prices_of
+from gateway.upstream.simulated.settings import EMBEDDERS
 from pricing.book import Book
 from pricing.price import Price
 from pricing.table import Origin, RowRecord, Table
@@ -94,6 +95,10 @@ def test_power_and_simulation_have_rows_of_their_own() -> None:
     assert simulated is not None
     assert (simulated.name, simulated.source) == ("simulated:sim-small", "operator")
     assert price("gpt-x", simulated=True) is None
+    for name in EMBEDDERS:
+        embedder = price(name, simulated=True)
+        assert embedder is not None
+        assert embedder.name == f"simulated:{name}"
 
 
 def test_a_name_for_many_has_no_price_itself() -> None:

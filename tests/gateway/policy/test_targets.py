@@ -5,6 +5,7 @@ import pytest
 from gateway.config import ModelConfig, ProviderConfig
 from gateway.policy.targets import target_of
 from gateway.upstream.provider import Target
+from gateway.upstream.simulated.settings import EMBEDDERS
 from techniques.core.json import Json
 from techniques.core.masks import takes_temperature
 from techniques.core.request import ThinkingWish
@@ -136,3 +137,11 @@ def test_a_host_that_bills_each_call_is_known(
     account = ProviderConfig(dialect="openai_chat", base_url=base_url, priced_as=priced_as)
 
     assert target("x/y", account).bills is bills
+
+
+def test_a_simulated_model_of_embeddings_is_known_in_any_configuration() -> None:
+    simulated = ProviderConfig.model_validate({"dialect": "openai_chat", "simulated": {}})
+
+    assert all(target(name, simulated).capabilities.embeddings for name in EMBEDDERS)
+    assert target("sim-small", simulated).capabilities.embeddings is None
+    assert target("sim-embed", OWN).capabilities.embeddings is None
