@@ -6,6 +6,7 @@ import json
 
 import openai
 import pytest
+from openai.types.responses import ResponseStreamEvent
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
@@ -134,7 +135,7 @@ def test_a_failure_inside_its_stream_raises_in_a_client_of_its_own_api(scene: Sc
     failed = script.event("response.failed", response=responses.response([], "failed", error=error))
     scene.upstream.plays(script.sse(*begun, failed))
 
-    events = []
+    events: list[ResponseStreamEvent] = []
     with (
         scene.chat.responses.create(model=MODEL, input=ASKED, stream=True) as stream,
         pytest.raises(openai.APIError, match="on fire"),
