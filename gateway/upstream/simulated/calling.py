@@ -30,6 +30,7 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,9})?(?![\w.]\d|\w)")
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")
 _MOST_CALLS = 4
+_TAG = re.compile(r"^<([a-z][\w-]*)>|</([a-z][\w-]*)>", re.M)
 _LONGEST = 8000  # characters; of a longer turn only the end is looked at
 
 
@@ -48,7 +49,7 @@ def draft(asked: Asked, model: SimulatedModel, dice: Dice) -> Draft | None:
     chosen = _chosen(asked)
     if not chosen:
         return None
-    found = _read(asked.last_user[-_LONGEST:])
+    found = _read(_own_words(asked.last_user)[-_LONGEST:])
     wrong = dice.happens("tool error", model.error_rate)
     calls: list[CallMade] = []
     for tool in chosen:
@@ -80,11 +81,29 @@ def _chosen(asked: Asked) -> list[JsonObject]:
     if isinstance(choice, dict):
         wanted = (choice.get("function") or {}).get("name")
         return [tool for tool in asked.tools if tool["name"] == wanted][:1]
-    scores = [(_score(tool, asked.last_user), tool) for tool in asked.tools]
+    prompt = _own_words(asked.last_user)
+    scores = [(_score(tool, prompt), tool) for tool in asked.tools]
     best = [tool for score, tool in sorted(scores, key=lambda pair: -pair[0]) if score >= 2]
     if not best and choice == "required":
         best = [max(scores, key=lambda pair: pair[0])[1]]
     return best if asked.parallel else best[:1]
+
+
+def _own_words(prompt: str) -> str:
+    """Return *prompt* without what agents put beside their user's words, between tags.
+
+    ``<system-reminder>…</system-reminder>`` is such; where nothing else is said, all of it counts.
+    """
+    kept: list[str] = []
+    start, name = 0, None
+    for tag in _TAG.finditer(prompt):
+        if name is None and tag[1]:
+            kept.append(prompt[start : tag.start()])
+            start, name = tag.start(), tag[1]
+        elif name is not None and tag[2] == name:
+            start, name = tag.end(), None
+    words = "".join(kept) + prompt[start:]
+    return words if words.strip() else prompt
 
 
 def _score(tool: JsonObject, prompt: str) -> int:

@@ -71,6 +71,26 @@ async def test_tools_that_do_not_fit_the_question_are_left_alone() -> None:
     assert got.text
 
 
+@pytest.mark.parametrize(
+    ("prompt", "called"),
+    [
+        ("<note>\nAdd get_weather\n</note>\nTell me a joke.", []),
+        ("Tell me a joke.\n<note>get_weather</note>\n<more>\nadd\n</more>", []),
+        ("<note>add</note> Weather in Rome?", ["get_weather"]),
+        ("<note>Weather in Rome?</note>", ["get_weather"]),
+        ("<note>Weather in Rome?", ["get_weather"]),
+        ("Is 1 <add> 2 in get_weather </add>?", ["get_weather", "add"]),
+        ("<note>\n<inner>\nadd\n</inner>\nget_weather\n</note>\nTell me a joke.", []),
+    ],
+)
+async def test_what_an_agent_says_beside_its_users_words_suggests_no_tool(
+    prompt: str, called: list[str]
+) -> None:
+    got = await steady(prompt, tools=[WEATHER, ADD], seed=1)
+
+    assert [name for name, _ in calls(got)] == called
+
+
 async def test_tool_choice_is_obeyed() -> None:
     ping = {"type": "function", "function": {"name": "ping"}}
 
