@@ -125,7 +125,8 @@ class Provider(Protocol):
 
     A request whose ``relay`` is of the provider's ``dialect`` is relayed: its body is sent with
     only the model name and ``stream_options.include_usage`` changed, what the capabilities forbid
-    that are stated of the target, and what its operator says of thinking.
+    that are stated of the target, what its operator says of thinking, and the calls that its host
+    is known to refuse for want of a signature.
     """
 
     dialect: str

@@ -58,6 +58,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "router_unavailable": "No router could choose, for this reason, and the default technique "
         "was taken: `slow`, `gone`, `failed` (a bug) or `unread` (the request).",
         "self_judged": "No judge is configured for this model; it judged itself.",
+        "signature_missing": "A tool call came without the signature that the model insists on; "
+        "the value that stands for a missing one was sent.",
         "step_ambiguous": "A sub-call was sent before its run broke off, what came of it is not "
         "known, and it was made again.",
         "stop_dropped": "Stop sequences that the provider does not take were left out.",

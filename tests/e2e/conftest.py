@@ -41,6 +41,12 @@ CHANGES: dict[str, Json] = {
             for name in ("embed", "tight", "chat")
         ),
         {"name": "oa-hybrid", "provider": "oa", "model": "Qwen/Qwen3-8B"},
+        {
+            "name": "oa-gemini",
+            "provider": "oa",
+            "model": "gemini-3-pro-preview",
+            "thinking_style": "gemini",
+        },
         {"name": "an-adapts", "provider": "an", "model": "claude-opus-4-8"},
         {"name": "oa-steered", "provider": "oa", "model": "gpt-5.2", "thinking": "low"},
     ],

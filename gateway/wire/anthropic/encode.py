@@ -7,7 +7,7 @@ from typing import Literal
 import orjson
 
 from gateway.wire.anthropic.failure import error_object
-from gateway.wire.anthropic.said import message_id, reported, stop_reason, tool_id, usage_object
+from gateway.wire.anthropic.said import called_id, message_id, reported, stop_reason, usage_object
 from gateway.wire.dialect import Summary, told
 from gateway.wire.drafts import draft
 from gateway.wire.sse import comment
@@ -193,7 +193,7 @@ class MessageEncoder:
         return start + _event("content_block_stop", {"index": self._index})
 
     def _call(self, event: ToolCallStarted) -> bytes:
-        block = {"type": "tool_use", "id": tool_id(event.id), "name": event.name, "input": {}}
+        block = {"type": "tool_use", "id": called_id(event), "name": event.name, "input": {}}
         opening = self._start(block)
         self._open = "tool"
         self._calls[event.index] = self._index

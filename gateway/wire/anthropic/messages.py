@@ -9,6 +9,7 @@ from gateway.wire.anthropic.failure import encode_failure
 from gateway.wire.anthropic.head import DIALECT, decode_call
 from gateway.wire.anthropic.whole import message_body
 from gateway.wire.dialect import Call, Encoder, Failure, Summary
+from gateway.wire.returned import returned
 from gateway.wire.sse import EVENT_STREAM
 from techniques.core.errors import GatewayError
 from techniques.core.json import JsonObject
@@ -27,7 +28,7 @@ class AnthropicMessages:
         Raises:
             RequestRejected: *body* is not a request of this dialect.
         """
-        return decode_call(body, raw)
+        return returned(decode_call(body, raw), raw)
 
     def encoder(self, call: Call, request_id: str, model: str) -> Encoder:  # noqa: ARG002
         """Return a fresh encoder for one streamed message; *model* is named in it."""

@@ -8,8 +8,10 @@ from hashlib import sha256
 
 from gateway.wire.dialect import Summary
 from pricing.usage import Usage
-from techniques.core.events import FinishReason
+from techniques.core.carried import carrying
+from techniques.core.events import FinishReason, ToolCallStarted
 from techniques.core.json import JsonObject
+from techniques.core.request import ToolCall
 
 _STOP_REASONS: Mapping[FinishReason, str] = {
     "stop": "end_turn",
@@ -69,6 +71,11 @@ def message_id(own: str, fallback: str) -> str:
     if own.startswith("msg_"):
         return own
     return "msg_" + _FOREIGN.sub("", fallback.removeprefix("req_"))
+
+
+def called_id(call: ToolCall | ToolCallStarted) -> str:
+    """Return the id of *call* for a client, with what its host must get back."""
+    return carrying(tool_id(call.id), call.extra)
 
 
 def tool_id(foreign: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from gateway.wire.anthropic.said import message_id, reported, stop_reason, tool_id
+from gateway.wire.anthropic.said import called_id, message_id, reported, stop_reason
 from gateway.wire.dialect import Summary, told
 from techniques.core.json import Json, JsonObject
 from techniques.core.reply import Reply
@@ -49,7 +49,7 @@ def _block(part: Part) -> Json:
         case RedactedThinking():
             block = {"type": "redacted_thinking", "data": part.data}
         case ToolCall():
-            block = {"type": "tool_use", "id": tool_id(part.id), "name": part.name}
+            block = {"type": "tool_use", "id": called_id(part), "name": part.name}
             block["input"] = arguments_object(part.arguments)
         case Opaque(dialect="anthropic"):
             block = part.value

@@ -12,6 +12,7 @@ from gateway.wire.anthropic.whole import arguments_object
 from gateway.wire.dialect import Call, Summary
 from gateway.wire.ollama.fields import GENERATE, is_over
 from pricing.usage import Usage
+from techniques.core.carried import carrying
 from techniques.core.events import FinishReason
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import ToolCall
@@ -55,7 +56,7 @@ def calls_of(calls: Sequence[ToolCall]) -> list[JsonObject]:
     """Return tool calls; their arguments are objects here."""
     return [
         {
-            "id": call.id,
+            "id": carrying(call.id, call.extra),
             "function": {
                 "index": place,
                 "name": call.name,

@@ -9,6 +9,7 @@ from gateway.wire.ollama.fields import GENERATE, NAME
 from gateway.wire.ollama.head import chat_call, generate_call
 from gateway.wire.ollama.shape import Chat, Generate, Shape
 from gateway.wire.ollama.whole import whole
+from gateway.wire.returned import returned
 from techniques.core.errors import GatewayError
 from techniques.core.json import JsonObject
 from techniques.core.reply import Reply
@@ -23,7 +24,7 @@ class OllamaChat:
 
     def decode(self, body: JsonObject, raw: bytes) -> Call:
         """Return the call that *body*, parsed from *raw*, asks for."""
-        return chat_call(body, raw)
+        return returned(chat_call(body, raw), raw)
 
     def encoder(self, call: Call, request_id: str, model: str) -> Encoder:
         """Return a fresh encoder for one streamed response; it has no place for an id."""

@@ -8,6 +8,7 @@ from gateway.wire.openai_responses.failure import failure
 from gateway.wire.openai_responses.fields import NAME
 from gateway.wire.openai_responses.head import call_of
 from gateway.wire.openai_responses.whole import whole
+from gateway.wire.returned import returned
 from gateway.wire.sse import EVENT_STREAM
 from techniques.core.errors import GatewayError
 from techniques.core.json import JsonObject
@@ -22,7 +23,7 @@ class OpenAIResponses:
 
     def decode(self, body: JsonObject, raw: bytes) -> Call:
         """Return the call that *body*, parsed from *raw*, asks for."""
-        return call_of(body, raw)
+        return returned(call_of(body, raw), raw)
 
     def encoder(self, call: Call, request_id: str, model: str) -> Encoder:
         """Return a fresh encoder for one streamed response."""

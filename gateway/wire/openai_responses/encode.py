@@ -23,6 +23,7 @@ from gateway.wire.openai_responses.response import (
     response_id,
     tier_of,
 )
+from techniques.core.carried import carrying
 from techniques.core.errors import GatewayError
 from techniques.core.events import (
     BlockAdded,
@@ -255,7 +256,8 @@ class ResponseEncoder:
         place, free_form = len(self._items), event.name in self._names.free_form
         item_id = self._names.of("ctc" if free_form else "fc", place)
         before = [item.value for item in self._items]
-        made = ToolCall(call_id(event.id, self._names, before), event.name, "")
+        named = carrying(call_id(event.id, self._names, before), event.extra)
+        made = ToolCall(named, event.name, "")
         called = owned(made, self._names.own)
         begun = Called(item_id, place, called, free_form=free_form)
         self._calls[event.index] = begun

@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple
 from gateway.wire.openai_responses.fields import NAME
 from gateway.wire.openai_responses.namespaces import Own, group_of, owned
 from gateway.wire.openai_responses.reasoning import encrypted, redacted
+from techniques.core.carried import carrying, parted
 from techniques.core.free_form import unwrapped
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (
@@ -91,7 +92,7 @@ def call_id(called: str, names: Names, before: Sequence[Json]) -> str:
     *before* are the items before it: some hosts give two calls one id, and no client knows them
     apart then.
     """
-    if called and all(item.get("call_id") != called for item in before):
+    if called and all(parted(item.get("call_id") or "")[0] != called for item in before):
         return called
     return names.of(called or "call", len(before))
 
@@ -181,7 +182,7 @@ def _call(part: Part, names: Names, before: Sequence[Json]) -> JsonObject:
     assert isinstance(part, ToolCall)
     free_form = part.name in names.free_form
     item_id = names.of("ctc" if free_form else "fc", len(before))
-    named = call_id(part.id, names, before)
+    named = carrying(call_id(part.id, names, before), part.extra)
     called = owned(ToolCall(named, part.name, part.arguments or "{}"), names.own)
     return call(item_id, "completed", called, free_form=free_form)
 

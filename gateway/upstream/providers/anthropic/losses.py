@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from gateway.upstream.providers.anthropic.headers import DIALECT
+from techniques.core.carried import FIELDS
 from techniques.core.errors import RequestRejected
 from techniques.core.events import Warned
 from techniques.core.free_form import is_free_form
@@ -41,7 +42,10 @@ class Losses:
     def extra(self, fields: Mapping[str, Json], path: str) -> Mapping[str, Json]:
         """Return *fields* if they are of this dialect; else they are lost."""
         if self.own:
-            return fields
+            lost = FIELDS.intersection(fields)
+            for name in lost:
+                self.note("field_dropped", f"{path}.{name}")
+            return {name: fields[name] for name in fields if name not in lost} if lost else fields
         if is_free_form(fields):
             self.note("custom_tool_as_function", "tools")
             return NOTHING

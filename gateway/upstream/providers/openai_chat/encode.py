@@ -12,6 +12,7 @@ from gateway.upstream.openai.payload import as_object
 from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.openai_chat.adapt import Body, adapt
 from gateway.upstream.providers.openai_chat.payload import DIALECT
+from gateway.upstream.providers.openai_chat.signed import returned, signed
 from gateway.upstream.providers.openai_chat.thinking import steered, thinking
 from gateway.upstream.providers.openai_chat.turns import tools_of, turns_of
 from techniques.core.json import Json, JsonObject
@@ -46,11 +47,11 @@ def encode(request: Request, target: Target) -> HttpCall:
     else:
         request = request.decoded()
         losses = Losses(strict=request.strict, native=request.dialect in {"", DIALECT})
-        body = _written(request, target, losses)
+        body = returned(_written(request, target, losses), target, losses)
         wish = request.thinking or target.thinking
         body = body if wish is None else thinking(body, wish, target, losses)
         can = target.capabilities
-    adapted = adapt(body, can, losses)
+    adapted = adapt(signed(body, target, losses), can, losses)
     untouched = relay is not None and adapted is relay.body
     raw = relay.raw if relay is not None and untouched else None
     headers = {"content-type": "application/json"}

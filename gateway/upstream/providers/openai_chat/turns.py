@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gateway.upstream.openai.losses import Losses, refuse, refuse_tool
 from gateway.upstream.providers.openai_chat.payload import DIALECT
+from techniques.core.carried import FIELDS
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (
     Audio,
@@ -88,7 +89,9 @@ def _assistant(parts: Sequence[Part], losses: Losses, message: Message) -> JsonO
 def _call(call: ToolCall, losses: Losses) -> JsonObject:
     function = {"name": call.name, "arguments": call.arguments or "{}"}
     written = {"id": call.id, "type": "function", "function": function}
-    return {**written, **_cached(call.cache, losses), **losses.keep(call.extra)}
+    kept = {name: value for name, value in call.extra.items() if name in FIELDS}
+    other = {name: value for name, value in call.extra.items() if name not in FIELDS}
+    return {**written, **_cached(call.cache, losses), **losses.keep(other), **kept}
 
 
 def _content(parts: Sequence[Part], role: str, losses: Losses) -> Json:

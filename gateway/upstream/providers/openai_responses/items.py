@@ -8,6 +8,7 @@ from typing import Final
 
 from gateway.upstream.openai.losses import Losses
 from gateway.upstream.providers.openai_responses.parts import content_of, is_item, output_of
+from techniques.core.carried import FIELDS
 from techniques.core.free_form import is_free_form, unwrapped
 from techniques.core.json import JsonObject
 from techniques.core.request import (
@@ -138,7 +139,10 @@ class _Items:
 
     def _call(self, call: ToolCall) -> JsonObject:
         self._cached(call)
-        extra = self._losses.keep(call.extra)
+        for name in FIELDS.intersection(call.extra):
+            self._losses.drop("field_dropped", name)
+        own = {name: value for name, value in call.extra.items() if name not in FIELDS}
+        extra = self._losses.keep(own)
         if call.name in self._custom or is_free_form(call.extra):
             self._calls.add(call.id)
             custom = {"type": "custom_tool_call", "input": unwrapped(call.arguments)}
