@@ -5,7 +5,7 @@ What a request asked and was answered is in memory alone, until it was studied o
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 import anyio
 import numpy as np
@@ -25,6 +25,12 @@ from router_service.learning.purse import Purse
 from router_service.learning.settings import SamplingSettings
 from techniques.core.errors import RequestRejected
 from techniques.core.groups import task_group
+
+_JUDGING: Final = 0.5
+"""Of what may be spent: what judge samples leave alone where full traces are wanted too.
+
+A sample costs little, a trace much: whoever takes what is there at once would take it all.
+"""
 
 _log = structlog.get_logger()
 
@@ -59,13 +65,16 @@ class Sampler:
         self._counts = counts
         self._usual = Usual()
         self.purse = Purse(settings.share)
+        part = _JUDGING if settings.trace_rate > 0 else 1.0
+        self._of_kind = {"judge_sample": Purse(part * settings.share)}
         self._send, self._take = anyio.create_memory_object_stream[tuple[Kind, Answered]](
             settings.queue
         )
 
     def earn(self, usd: float) -> None:
         """Learn that a request of the traffic has cost so much."""
-        self.purse.earn(usd, loop_time())
+        for purse in (self.purse, *self._of_kind.values()):
+            purse.earn(usd, loop_time())
 
     def listens(self) -> Heard | None:
         """Return where to write down what a technique answers, if that is to be judged."""
@@ -130,16 +139,19 @@ class Sampler:
         task = self._learner.assignment(kind, answered)
         guess = expected_usd(task.study, request, plain_usd(answered.observation))
         usual = self._usual.expected(kind, guess)
-        if usual > self.purse.allowance(loop_time()).left_usd:
+        purses = [self.purse, *(one for name, one in self._of_kind.items() if name == kind)]
+        if any(usual > purse.allowance(loop_time()).left_usd for purse in purses):
             self._counts.studied(kind, "no_budget")
             return
-        self.purse.hold(kind, usual, loop_time())
+        for purse in purses:
+            purse.hold(kind, usual, loop_time())
         spent = 0.0
         try:
             studied = await self._laboratory.carry_out(task.study)
             spent = studied.usd
         finally:
-            self.purse.settle(kind, spent, loop_time())
+            for purse in purses:
+                purse.settle(kind, spent, loop_time())
         self._usual.learn(kind, guess, spent)
         if studied.failure is not None:
             self._counts.studied(kind, "failed", spent)

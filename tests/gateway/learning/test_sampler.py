@@ -33,7 +33,7 @@ class Working:
     counted: Counted
 
     def earn(self, usd: float) -> None:
-        self.sampler.purse.earn(usd, anyio.current_time())
+        self.sampler.earn(usd)
 
     async def done(self, count: int = 1) -> None:
         await self.counted.until(count)
@@ -159,6 +159,22 @@ async def test_studies_cost_no_more_than_their_share_of_the_traffic() -> None:
     done = work.counted.results["full_trace", "learnt"]
     assert 0 < done < 40
     assert 0.05 < work.counted.usd <= 0.1
+
+
+@pytest.mark.parametrize(("trace_rate", "most"), [(0.0, 1.0), (1e-9, 0.5)])
+async def test_judge_samples_leave_half_to_full_traces_where_these_are_wanted(
+    trace_rate: float, most: float
+) -> None:
+    settings = SamplingSettings(share=0.1, judge_rate=1.0, trace_rate=trace_rate, queue=1000)
+    async with working(settings, earned=1.0) as work:
+        for _ in range(150):
+            work.sampler.offer(work.scene.answered())
+        await work.done(150)
+        now = anyio.current_time()
+        spent = work.sampler.purse.spent(now) / work.sampler.purse.allowance(now).total_usd
+
+    assert work.counted.results["judge_sample", "no_budget"] > 0
+    assert most - 0.3 < spent <= most + 0.1
 
 
 async def test_what_the_traffic_costs_is_what_may_be_spent_a_share_of() -> None:
