@@ -99,7 +99,7 @@ async def taught(
                 f"There is no judge, and of {len(lacking)} prompts answers cannot be compared with "
                 f"a reference (the first is {lacking[0]}). Name a judge by --judge."
             )
-        laboratory = Laboratory(lambda: parts.front.pipeline, parts.front.meters)
+        laboratory = Laboratory(lambda: parts.front.pipeline)  # progress is told, and not each call
         series = Series(laboratory, encoder, lesson.written, lesson.most_usd)
         works = series.to_do(subjects, lesson.prompts)
         done = len(subjects) * len(lesson.prompts) - len(works)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,16 @@ def test_what_is_learnt_is_written_into_a_file_and_into_the_routers_database(
     assert "to the database" in told
     assert len({row.request_id for row in written}) == 3
     assert stored(folder) == len(written)
+
+
+def test_a_terminal_is_told_how_far_it_is_and_not_of_each_call(folder: Path) -> None:
+    command = [sys.executable, "-m", "gateway.cli", "calibrate", str(folder / "q.jsonl")]
+    more = ["--router", "--models", "sim-small", "-c", str(folder / "c.yaml")]
+    ended = subprocess.run([*command, *more], capture_output=True, text=True, check=True)
+
+    told = ended.stderr.splitlines()
+    assert [line.partition(",")[0] for line in told] == [f"{n} of 3" for n in (1, 2, 3)]
+    assert "request.finished" not in ended.stdout
 
 
 def test_a_run_that_was_broken_off_is_gone_on_with(folder: Path) -> None:
