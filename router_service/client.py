@@ -81,7 +81,7 @@ class RouterClient:
         began = anyio.current_time()
         try:
             status, body = await self._answer(query)
-            decision = _decision(status, body, strict=query.strict)
+            decision = _decision(status, body, query)
         except NoExactProfile:
             self._breaker.succeeded()
             raise
@@ -218,15 +218,18 @@ async def connected(
             await client.outbox.finish(_FINISH_S)
 
 
-def _decision(status: int, body: bytes, *, strict: bool) -> RouteDecision:
-    if status == 409 and strict:  # to any other request it is no answer
+def _decision(status: int, body: bytes, query: RouteQuery) -> RouteDecision:
+    if status == 409 and query.strict:  # to any other request it is no answer
         raise _no_profile(body)
     if status != 200:
         raise _gone(status, body)
     try:
-        return RouteDecision.model_validate_json(body)
+        decision = RouteDecision.model_validate_json(body)
     except ValidationError as error:
         raise RouterGone(f"its decision cannot be read: {error.error_count()} faults") from None
+    if not query.allows(decision.arm):
+        raise RouterGone("it chose what was not on offer")
+    return decision
 
 
 def _no_profile(body: bytes) -> Exception:

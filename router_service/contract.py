@@ -65,6 +65,10 @@ class ModelSpec(_Value):
     effort: str = ""
 
 
+MOST_OFFERS: Final = 1_000
+"""More would hold up all others who ask: each is looked at for some ten microseconds."""
+
+
 class Offer(_Value):
     """An arm that may be chosen, by its name (``router_service.arms``).
 
@@ -86,7 +90,7 @@ class RouteQuery(_Value):
     """
 
     model: str
-    offers: tuple[Offer, ...] = Field(min_length=1)
+    offers: tuple[Offer, ...] = Field(min_length=1, max_length=MOST_OFFERS)
     features: Features = Features()
     vector: Vector | None = None
     pool: tuple[ModelSpec, ...] = ()
@@ -96,6 +100,10 @@ class RouteQuery(_Value):
     plain_usd: Amount | None = None
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    def allows(self, arm: str) -> bool:
+        """Return whether *arm* is on offer, and may be chosen."""
+        return any(offer.arm == arm and not offer.masked for offer in self.offers)
 
 
 class RouteDecision(_Value):

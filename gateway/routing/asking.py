@@ -124,7 +124,6 @@ def _checked(query: RouteQuery, decision: RouteDecision) -> RouteDecision:
     Raises:
         RouterGone: It is none.
     """
-    offered = next((offer for offer in query.offers if offer.arm == decision.arm), None)
-    if offered is None or offered.masked:
+    if not query.allows(decision.arm):
         raise RouterGone("it chose what was not on offer")
     return decision

@@ -267,8 +267,15 @@ async def test_clients_that_leave_early_do_not_make_a_router_one_that_hangs() ->
     assert far.asked == 8
 
 
-async def test_after_five_failures_it_is_not_asked() -> None:
-    far = Answers(httpx2.Response(500))
+_WRONG = [
+    httpx2.Response(500),
+    httpx2.Response(200, json={"arm": "no_such", "why": "x"}),
+]
+
+
+@pytest.mark.parametrize("wrong", _WRONG)
+async def test_after_five_failures_it_is_not_asked(wrong: httpx2.Response) -> None:
+    far = Answers(wrong)
     async with far.client() as client:
         await _reasons(client, 8)
 

@@ -60,6 +60,7 @@ def test_it_decides(router: RouterProcess) -> None:
         (b'{"model": "a", "offers": [{"arm": "none"}], "lambda": "1"}', "invalid_field", "lambda"),
         (b'{"model": "a", "offers": [{"arm": "none"}], "text": "x"}', "invalid_field", "text"),
         (b'{"model": "a", "offers": []}', "invalid_field", "offers"),
+        (orjson.dumps({**QUERY, "offers": 1001 * [{"arm": "none"}]}), "invalid_field", "offers"),
         (b'{"model": "a\\u0000", "offers": [{"arm": "none"}]}', "invalid_field", "model"),
         (orjson.dumps({**QUERY, "model": "m" * 501}), "invalid_field", "model"),
         (orjson.dumps({**QUERY, "vector": {"encoder": "e", "values": []}}), "invalid_field", None),
