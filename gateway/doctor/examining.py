@@ -17,6 +17,7 @@ from gateway.doctor import configured, machine
 from gateway.doctor.case import Case, Check
 from gateway.doctor.database import database
 from gateway.doctor.finding import Finding, without
+from gateway.doctor.router import router
 from gateway.doctor.served import served
 from gateway.doctor.store import store
 from gateway.doctor.through import through
@@ -40,6 +41,7 @@ def checks_of(case: Case) -> list[tuple[str, Check]]:
         *([] if "database" in case.unread else [("journal", configured.journal)]),
         ("capture", configured.capture),
         ("calibration", configured.calibration),
+        ("router", router),
         ("gateway", served),
         ("proxy", through),
         ("machine", machine.files),
