@@ -7,6 +7,7 @@ random: by the mean over several carried-out answers of each arm to each of thes
 
 python -m bench.router.end_to_end            some minutes
 python -m bench.router.end_to_end --quick    one minute, rougher
+python -m bench.router.end_to_end --share 0.03 --unpaired    as a gateway does it by default
 """
 
 from __future__ import annotations
@@ -49,12 +50,17 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many requests to learn from, how many prompts to be judged by, answers of each arm."""
+    """How many requests to learn from, how many prompts to be judged by, answers of each arm.
+
+    It is learnt anew every ``refresh`` requests. ``paired``: the grader also says what the plain
+    answer was worth, where a technique drew one.
+    """
 
     learnt: int = 600
     judged: int = 150
     answers: int = 5
     refresh: int = 5
+    paired: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +188,8 @@ async def _learn(parts: Parts, size: Size, seed: int) -> None:
     async with _client(app) as client:
         for number, prompt in enumerate(prompts(size.learnt, seed), 1):
             got = await _asked(client, prompt)
-            told = {"request_id": got.name, "score": got.worth, "plain_score": got.plain}
+            plain = got.plain if size.paired else None
+            told = {"request_id": got.name, "score": got.worth, "plain_score": plain}
             said = await client.post("/v1/feedback", json=told)
             said.raise_for_status()
             if number % size.refresh == 0:
@@ -319,8 +326,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="one minute, rougher")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", type=float, default=0.5, help="of the spend, to try arms out")
+    parser.add_argument("--unpaired", action="store_true", help="nothing is said of plain answers")
     given = parser.parse_args(arguments)
     size = Size(600, 60, 2) if given.quick else Size()
+    size = replace(size, paired=not given.unpaired)
     found = anyio.run(proof, size, given.seed, given.share)
     sys.stdout.write(table(found) + "\n")
     return 0 if found.holds else 1

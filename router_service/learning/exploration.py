@@ -12,6 +12,7 @@ from router_service.learning.settings import ExplorationSettings
 from router_service.scores import Score, Scores
 
 _PART: Final = 0.25  # of what there is for a day: the most that goes into one request
+_SURE: Final = 4.0  # times what a try is expected to cost: what there must be, lest it cost more
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,9 @@ def explored(scores: Scores, greedy: str, query: RouteQuery, terms: Terms) -> Dr
 def eligible(scores: Scores, greedy: str, query: RouteQuery, terms: Terms) -> Mapping[str, float]:
     """Return the arms that are worth a try now, with what each costs above *greedy*, in dollars.
 
-    Until there is enough for the dearest of them only those are that cost nothing more: else the
-    cheap ones would always use up what the dear ones need.
+    Until there is enough for the dearest of them it is the cheaper half, and until there is
+    enough for that only those that cost nothing more. The dear ones come when there is more, or
+    when cheaper ones are known to be no better.
     """
     if not query.explore or terms.settings.rate <= 0:
         return {}
@@ -72,9 +74,16 @@ def eligible(scores: Scores, greedy: str, query: RouteQuery, terms: Terms) -> Ma
     }
     most = min(terms.settings.max_usd, _PART * terms.allowance.total_usd)
     within = {arm: extra for arm, extra in may_be_better.items() if extra <= most}
-    if max(within.values(), default=0.0) <= terms.allowance.left_usd:
-        return within
+    left = terms.allowance.left_usd / _SURE
+    for arms in (within, _cheaper_half(within)):
+        if max(arms.values(), default=0.0) <= left:
+            return arms
     return {arm: extra for arm, extra in within.items() if not extra}
+
+
+def _cheaper_half(arms: Mapping[str, float]) -> Mapping[str, float]:
+    ranked = sorted(arms, key=lambda arm: (arms[arm], arm))
+    return {arm: arms[arm] for arm in ranked[: (len(ranked) + 1) // 2]}
 
 
 def _extra(score: Score, best: Score, query: RouteQuery) -> float | None:

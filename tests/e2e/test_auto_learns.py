@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.router.end_to_end import Size, compared, proof, utilities
+from bench.router.end_to_end import Compared, Proof, Size, compared, proof, utilities
 from bench.router.workload import KINDS, prompts
 
 SMALL = Size(learnt=240, judged=25, answers=1, refresh=20)
@@ -18,6 +18,16 @@ async def test_a_gateway_learns_of_its_own_traffic_and_keeps_to_its_budget() -> 
     above = {rival.name: rival.above for rival in found.rivals}
     assert above["at random"] > 30
     assert 0 < found.explored_usd <= found.budget_usd
+
+
+@pytest.mark.parametrize(
+    ("low", "spent", "holds"), [(0.1, 1.0, True), (0.1, 1.001, False), (0.0, 1.0, False)]
+)
+def test_what_is_overspent_or_not_above_all_others_is_no_proof(
+    low: float, spent: float, *, holds: bool
+) -> None:
+    rivals = [Compared("a", 80.0, 9.0, 5.0, 13.0), Compared("b", 88.0, 1.0, low, 2.0)]
+    assert Proof(89.0, rivals, {}, spent, 1.0, 9).holds is holds
 
 
 def test_the_workload_has_all_kinds_and_is_the_same_for_a_seed() -> None:

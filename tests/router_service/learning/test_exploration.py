@@ -70,8 +70,8 @@ def test_a_request_that_is_not_to_be_tried_on_is_not() -> None:
 @pytest.mark.parametrize(
     ("allowance", "arms"),
     [
-        (Allowance(0.01, 10.0), {"good", "free"}),
-        (Allowance(0.009, 10.0), {"free"}),
+        (Allowance(0.04, 10.0), {"good", "free"}),
+        (Allowance(0.039, 10.0), {"free"}),
         (Allowance(0.02, 0.03), {"free"}),
         (Allowance(0.0, 0.0), {"free"}),
     ],
@@ -80,6 +80,31 @@ def test_dear_arms_wait_until_there_is_enough_for_them(
     allowance: Allowance, arms: set[str]
 ) -> None:
     assert set(eligible(SOME, "maybe", query(), terms(allowance=allowance))) == arms
+
+
+@pytest.mark.parametrize(
+    ("left_usd", "arms"),
+    [
+        (0.19, {"b", "c", "e", "f", "free"}),
+        (0.17, {"b", "c", "free"}),
+        (0.081, {"b", "c", "free"}),
+        (0.079, {"free"}),
+    ],
+)
+def test_the_cheaper_half_does_not_wait_for_what_the_dearest_needs(
+    left_usd: float, arms: set[str]
+) -> None:
+    costs = {"b": 2, "c": 3, "e": 5, "f": 5.5, "free": 1}
+    found = scores(none=(0, 0, 1), **{arm: (-1, 5, cost) for arm, cost in costs.items()})
+
+    assert set(eligible(found, "none", query(), terms(allowance=Allowance(left_usd, 10.0)))) == arms
+
+
+def test_a_try_may_cost_four_times_what_is_expected_of_it_and_the_budget_holds() -> None:
+    allowance = Allowance(0.1, 10.0)
+    found = eligible(SOME, "maybe", query(), terms(allowance=allowance))
+
+    assert all(4 * extra <= allowance.left_usd for extra in found.values())
 
 
 def test_one_request_may_not_cost_more_than_its_cap() -> None:
@@ -109,7 +134,7 @@ def test_nothing_is_tried_that_there_is_no_money_for(
 ) -> None:
     drawn = explored(found, best(found), query(), terms(dice, allowance))
 
-    assert drawn.extra_usd <= min(allowance.left_usd, SETTINGS.max_usd)
+    assert drawn.extra_usd <= min(allowance.left_usd / 4, SETTINGS.max_usd)
     assert drawn.extra_usd == 0 or drawn.explored
 
 
