@@ -35,7 +35,7 @@ async def refused(
     wait_s = told.retry_after_s
     window = exhausted(told, asking.model)
     if window not in asking.needs:
-        window = None
+        window = _gate(asking)
     if not asking.needs:
         gate = WindowSpec(named(asking.model, "concurrency", None), "gauge", _WIDE)
         window = gate.name
@@ -51,6 +51,18 @@ async def refused(
             counts=account.vendor.failed_counts,
         ),
     )
+
+
+def _gate(asking: Asking) -> str | None:
+    """Return the window to shut where a refusal told of none; None: those of its rates, all.
+
+    That is one of calls at once, where nothing else is known: the gate of an earlier refusal, say.
+    """
+    gates = [name for name in asking.needs if ":concurrency:" in name]
+    if len(gates) < len(asking.needs):
+        return None
+    own = named(asking.model, "concurrency", None)
+    return own if own in gates else min(gates, default=None)
 
 
 def _guessed(asking: Asking, told: Told) -> list[WindowSpec]:

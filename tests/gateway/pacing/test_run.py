@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 
 import anyio
@@ -260,6 +261,28 @@ async def test_after_a_429_nobody_goes_before_its_time(declared: tuple[WindowSpe
     assert all(at - began < 9 for at in provider.began[1:])
     hits = [fact.expected for fact in paced.facts if isinstance(fact, LimitHit)]
     assert hits == [not declared]
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        (),
+        (per_minute("requests", 1000),),
+        (WindowSpec("*:concurrency:0", "gauge", 5),),
+        (WindowSpec("real-fast:concurrency:0", "gauge", 5),),
+        (per_minute("requests", 1000), WindowSpec("*:concurrency:0", "gauge", 5)),
+    ],
+)
+async def test_a_429_after_another_is_heeded_too(declared: tuple[WindowSpec, ...]) -> None:
+    paced = Paced(declared)
+    provider = Provider(refusal(7), refusal(7), refusal(7), Answer(takes_s=0))
+
+    for _ in range(4):
+        await told(paced, provider)
+
+    waits = [after - before for before, after in pairwise(provider.began)]
+    assert len(waits) == 3
+    assert all(7 <= wait < 9 for wait in waits)
 
 
 async def test_a_longer_pause_extends_a_shorter_one_and_no_shorter_one_ends_it() -> None:
