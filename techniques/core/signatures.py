@@ -6,13 +6,23 @@ front wherever it is inside the gateway, or with a client of another dialect, wh
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
 from typing import Final
+
+import orjson
+
+from techniques.core.json import Json
 
 MARK: Final = "openai_responses:"
 ANTHROPICS: Final = "anthropic:"
 REDACTED: Final = "anthropic.redacted:"
 """What stands before Anthropic's signatures, and its reasoning that cannot be read, where a client
 of the Responses API keeps them as what is encrypted."""
+
+CHATS: Final = "openai_chat:"
+"""What stands before reasoning that only the host of a chat completion can read: the details that
+it gave, which must come back to it as they were."""
 
 
 def marked(encrypted: str, item: str = "") -> str:
@@ -45,3 +55,19 @@ def _parted(signature: str | None) -> tuple[str, str] | None:
 def is_anthropics(signature: str | None) -> bool:
     """Tell whether *signature* is one, and Anthropic's."""
     return bool(signature) and encrypted_of(signature) is None
+
+
+def packed(details: Sequence[Json]) -> str:
+    """Return the data of a block that stands for a chat host's *details*, which none can read."""
+    return CHATS + urlsafe_b64encode(orjson.dumps(list(details))).decode()
+
+
+def details_of(data: str) -> list[Json] | None:
+    """Return the details that a chat host had given, None if *data* is another maker's."""
+    if not data.startswith(CHATS):
+        return None
+    try:
+        details: Json = orjson.loads(urlsafe_b64decode(data.removeprefix(CHATS)))
+    except ValueError:
+        details = None
+    return details if isinstance(details, list) else []

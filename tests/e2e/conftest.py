@@ -47,6 +47,7 @@ CHANGES: dict[str, Json] = {
             "model": "gemini-3-pro-preview",
             "thinking_style": "gemini",
         },
+        {"name": "oa-router", "provider": "oa", "model": "any", "thinking_style": "openrouter"},
         {"name": "an-adapts", "provider": "an", "model": "claude-opus-4-8"},
         {"name": "oa-steered", "provider": "oa", "model": "gpt-5.2", "thinking": "low"},
     ],

@@ -22,7 +22,8 @@ from techniques.core.events import (
     ToolCallStarted,
     UsageReported,
 )
-from techniques.core.request import Opaque, Refusal, Text, Thinking, ToolCall
+from techniques.core.request import Opaque, RedactedThinking, Refusal, Text, Thinking, ToolCall
+from techniques.core.signatures import packed
 from tests.gateway.upstream.openai_chat_bytes import (
     DONE,
     FIXTURES,
@@ -128,7 +129,8 @@ def test_details_of_reasoning_are_kept_as_they_came_and_read_where_nothing_else_
     kept = Opaque("openai_chat", {"reasoning_details": DETAILS}, thinking=True)
     reply = folded(whole(message))
 
-    assert set(map(str, reply.parts)) == set(map(str, (kept, Thinking(read), Text("ok"))))
+    hidden = RedactedThinking(packed([part for part in DETAILS if "encrypted" in part["type"]]))
+    assert set(map(str, reply.parts)) == set(map(str, (kept, hidden, Thinking(read), Text("ok"))))
     assert (reply.thinking, reply.text) == (read, "ok")
 
 

@@ -11,14 +11,14 @@ from gateway.upstream.providers.anthropic.losses import Losses
 from techniques.core.events import Warned
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Request
-from techniques.core.signatures import MARK, encrypted_of
+from techniques.core.signatures import CHATS, MARK, details_of, encrypted_of
 
-_MARK: Final = MARK.encode()
+_MARKS: Final = (MARK.encode(), CHATS.encode())
 
 
 def has_foreign(body: Mapping[str, Json], raw: bytes | None) -> bool:
     """Tell whether *body*, whose bytes are *raw*, holds reasoning of another maker."""
-    if raw is not None and raw.find(_MARK) == -1:
+    if raw is not None and all(raw.find(mark) == -1 for mark in _MARKS):
         return False
     return any(map(_is_foreign, _blocks(body.get("messages"))))
 
@@ -48,7 +48,11 @@ def _blocks(turns: Json) -> Iterator[Json]:
 
 
 def _is_foreign(block: Json) -> bool:
-    signature = block.get("signature") if isinstance(block, dict) else None
+    if not isinstance(block, dict):
+        return False
+    signature, data = block.get("signature"), block.get("data")
+    if block.get("type") == "redacted_thinking":
+        return isinstance(data, str) and details_of(data) is not None
     return isinstance(signature, str) and encrypted_of(signature) is not None
 
 

@@ -25,7 +25,7 @@ from techniques.core.request import (
     ToolCall,
     ToolResult,
 )
-from techniques.core.signatures import is_anthropics
+from techniques.core.signatures import details_of, is_anthropics
 
 _DATA_URI = re.compile(r"data:([^;,]*)(?:;[^;,]*)*;base64,", re.IGNORECASE)
 _DEEP = 200  # orjson reads what is nested deeper than it can write, about 250
@@ -151,9 +151,9 @@ class Parts:
         return self._marked(block, part)
 
     def _thinking(self, part: Thinking | RedactedThinking) -> JsonObject | None:
-        if isinstance(part, RedactedThinking):
+        if isinstance(part, RedactedThinking) and details_of(part.data) is None:
             return {"type": "redacted_thinking", "data": part.data}
-        if is_anthropics(part.signature):
+        if isinstance(part, Thinking) and is_anthropics(part.signature):
             return {"type": "thinking", "thinking": part.text, "signature": part.signature}
         self._losses.note("thinking_dropped", "messages")
         return None

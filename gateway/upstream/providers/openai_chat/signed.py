@@ -17,6 +17,7 @@ from techniques.core.carried import FIELDS
 from techniques.core.json import Json
 
 _FIELD: Final = "extra_content"
+_DETAILS: Final = "reasoning_details"
 _UNSIGNED: Final = "skip_thought_signature_validator"
 
 
@@ -26,13 +27,19 @@ def returned(body: Body, target: Target, losses: Losses) -> Body:
     Raises:
         RequestRejected: One is left out, and the request is strict.
     """
-    if losses.native or target.thinks.style == "gemini" or "gemini" in target.model.lower():
+    if losses.native:
         return body
     turns = as_list(body.get("messages"))
-    kept = [_without(turn) for turn in turns]
-    if kept == turns:
-        return body
-    losses.drop("field_dropped", _FIELD)
+    kept = turns
+    if target.thinks.style != "openrouter":
+        kept = [{name: turn[name] for name in turn if name != _DETAILS} for turn in kept]
+        if kept != turns:
+            losses.drop("thinking_dropped", "messages")
+    if target.thinks.style != "gemini" and "gemini" not in target.model.lower():
+        unsigned = [_without(turn) for turn in kept]
+        if unsigned != kept:
+            losses.drop("field_dropped", _FIELD)
+        kept = unsigned
     return {**body, "messages": kept}
 
 

@@ -11,6 +11,7 @@ from gateway.upstream.providers.openai_chat.tags import Tags, TagSplitter
 from techniques.core.events import (
     BlockAdded,
     Event,
+    Redacted,
     RefusalDelta,
     TextDelta,
     ThinkingDelta,
@@ -19,11 +20,13 @@ from techniques.core.events import (
 )
 from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.request import Opaque
+from techniques.core.signatures import packed
 
 _REASONING = ("reasoning_content", "reasoning", "thinking")
 """The fields in which hosts put reasoning: DeepSeek and older vLLM; newer vLLM, OpenRouter and
 Groq; Ollama."""
 _DETAILS = "reasoning_details"
+_HIDDEN = "reasoning.encrypted"
 _CALL = frozenset({"index", "id", "type", "function"})
 """What is known of a tool call. Gemini's hosts put the signature of the thinking before it beside
 that, as ``extra_content``, and want it back."""
@@ -86,6 +89,8 @@ class Speech:
             yield ThinkingDelta(thinking)
         if details:
             yield BlockAdded(Opaque(DIALECT, {_DETAILS: details}, thinking=True))
+        if hidden := [part for part in details if part.get("type") == _HIDDEN]:
+            yield Redacted(packed(hidden))  # for clients of the APIs that have a place for that
 
     def _text(self, text: str, logprobs: Json) -> Iterator[Event]:
         logprobs = logprobs if as_object(logprobs).get("content") else None

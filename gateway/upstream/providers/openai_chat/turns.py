@@ -23,6 +23,7 @@ from techniques.core.request import (
     ToolCall,
     ToolResult,
 )
+from techniques.core.signatures import details_of
 
 _JOINED = {"system": "\n\n", "developer": "\n\n", "tool": "\n", "assistant": ""}
 _SEE_NEXT = "(The result is in the next message.)"
@@ -68,7 +69,10 @@ def _result(result: ToolResult, moved: list[JsonObject], losses: Losses) -> Json
 def _assistant(parts: Sequence[Part], losses: Losses, message: Message) -> JsonObject:
     calls = [_call(part, losses) for part in parts if isinstance(part, ToolCall)]
     refusal = "".join(part.text for part in parts if isinstance(part, Refusal))
-    thinking = [part for part in parts if isinstance(part, Thinking | RedactedThinking)]
+    hidden = [part for part in parts if isinstance(part, RedactedThinking)]
+    details = [details_of(part.data) for part in hidden]
+    foreign = [part for part, read in zip(hidden, details, strict=True) if read is None]
+    thinking = [*(part for part in parts if isinstance(part, Thinking)), *foreign]
     apart = ToolCall | Refusal | Thinking | RedactedThinking
     spoken = [part for part in parts if not isinstance(part, apart)]
     turn: JsonObject = {"role": "assistant", "content": _content(spoken, "assistant", losses)}
@@ -78,6 +82,8 @@ def _assistant(parts: Sequence[Part], losses: Losses, message: Message) -> JsonO
         turn["refusal"] = refusal
     if calls:
         turn["tool_calls"] = calls
+    if (own := [detail for read in details for detail in read or ()]) and not losses.native:
+        turn["reasoning_details"] = own
     if thinking and not losses.native:
         losses.drop("thinking_dropped", "thinking")
     elif thinking and "reasoning" not in message.extra:
