@@ -29,6 +29,7 @@ def _items(*items: Json) -> dict[str, Json]:
 
 
 _CALL: Final = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+_LATE: Final = {"type": "function", "name": "f", "defer_loading": True}
 _ASKED: Final[Mapping[str, Mapping[str, Json]]] = {
     "`input` a text; messages of all roles; `instructions`": {"instructions": "a", "input": "a"},
     "`input_text`, `output_text`, `refusal`": _items(
@@ -58,6 +59,13 @@ _ASKED: Final[Mapping[str, Mapping[str, Json]]] = {
     "calls of OpenAI's own tools": _items({"type": "web_search_call", "id": "w"}),
     "function tools": {"tools": [{"type": "function", "name": "f", "parameters": _SCHEMA}]},
     "custom tools, `custom_tool_call`": {"tools": [{"type": "custom", "name": "f"}]},
+    "`tool_search` that the client carries out, `tool_search_call`": {
+        "tools": [{"type": "tool_search", "execution": "client"}]
+    },
+    "tools that `tool_search_output` or `additional_tools` bring": _items(
+        {"type": "additional_tools", "role": "developer", "tools": [_LATE]}
+    ),
+    "`defer_loading` of a tool that no search brought": {"tools": [_LATE]},
     "OpenAI's own tools (`web_search`, `mcp`, `local_shell` …)": {"tools": [{"type": "mcp"}]},
     "`tool_choice`, also `allowed_tools`; `parallel_tool_calls`": {"tool_choice": "required"},
     "`text.format`": {"text": {"format": {"type": "json_schema", "name": "a", "schema": _SCHEMA}}},

@@ -14,6 +14,8 @@ from pricing.rates import PriceRecord
 from router_service.groundwork.section import Section
 from techniques.core.capabilities import Prefill
 
+HostedTools = Literal["refuse", "drop"]
+
 
 class PriceConfig(PriceRecord):
     """US dollars per million tokens; ``per_request`` and ``image`` each.
@@ -69,6 +71,7 @@ class ModelConfig(Section):
     take it soonest. ``limits`` are this model's own, beside those of its account. ``max_output`` is
     how many tokens it writes at most. ``stronger`` is the model that knows more and costs more, for
     routers and cascades. ``batch`` is what a call for embeddings may have.
+    ``hosted_tools`` is what is done with tools that only another provider has, as its provider's.
     """
 
     name: str = Field(min_length=1)
@@ -87,6 +90,7 @@ class ModelConfig(Section):
     max_output: int | None = Field(None, gt=0)
     stronger: str | None = None
     batch: BatchConfig = BatchConfig()
+    hosted_tools: HostedTools | None = None
 
     @model_validator(mode="after")
     def _one_price(self) -> ModelConfig:

@@ -17,7 +17,7 @@ from gateway.config.context import ContextConfig
 from gateway.config.database import DatabaseConfig
 from gateway.config.journal import JournalConfig
 from gateway.config.llama_cpp import LlamaCppConfig, unfit_hosts
-from gateway.config.models import ModelConfig
+from gateway.config.models import HostedTools, ModelConfig
 from gateway.config.names import serves, twice
 from gateway.config.pacing import LimitsConfig, PacingConfig, StoreConfig, VendorName
 from gateway.config.pricing import PricingConfig
@@ -89,7 +89,8 @@ class ProviderConfig(Section):
     ``idempotent`` it carries a call out once that is sent twice with one ``Idempotency-Key``.
     ``llama_cpp`` says that it is a server of llama.cpp, and what is done with its slots.
     ``priced_as`` names the provider of the price tables whose prices hold here (``none``:
-    nobody's); absent, the address tells.
+    nobody's); absent, the address tells. ``hosted_tools`` is what is done with tools that another
+    provider would carry out itself, such as a web search: a 400, or they are left out.
     """
 
     dialect: Literal["openai_chat", "openai_responses", "anthropic"]
@@ -101,6 +102,7 @@ class ProviderConfig(Section):
     vendor: VendorName = "auto"
     limits: LimitsConfig = LimitsConfig()
     idempotent: bool = False
+    hosted_tools: HostedTools = "refuse"
     priced_as: str | None = None
     simulated: SimulatedConfig | None = None
     llama_cpp: LlamaCppConfig | None = None

@@ -44,6 +44,7 @@ def target_of(row: ModelConfig, account: ProviderConfig, model: str) -> Target:
         split_thinking=row.think_tags == "split",
         idempotent=account.idempotent,
         bills=_bills(account),
+        drops_hosted=(row.hosted_tools or account.hosted_tools) == "drop",
     )
 
 

@@ -19,6 +19,8 @@ _PREFIXES: Final[Mapping[str, str]] = {
     "custom_tool_call": "ctc",
     "custom_tool_call_output": "ctco",
     "reasoning": "rs",
+    "tool_search_call": "tsc",
+    "tool_search_output": "tso",
 }
 _NAMED: Final = frozenset({"id", "status"})
 

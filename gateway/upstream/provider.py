@@ -31,6 +31,7 @@ class Target:
         split_thinking: Reasoning between tags is taken out of the text of relayed answers too.
         idempotent: A call that is sent twice with one ``Idempotency-Key`` is carried out once.
         bills: What its provider says that a call costs is what it costs.
+        drops_hosted: Tools that only another provider has are left out, not refused.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Target:
     split_thinking: bool = False
     idempotent: bool = False
     bills: bool = False
+    drops_hosted: bool = False
 
     @property
     def shown(self) -> str:

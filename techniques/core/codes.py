@@ -84,8 +84,12 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "thinking_kept": "The model cannot be kept from thinking; it was asked to do little of it.",
         "thinking_off": "Off for this call: a tool turn came without its reasoning.",
         "tool_choice_relaxed": "The provider cannot think and be forced to a tool; it may choose.",
+        "tool_dropped": "A tool of this kind was left out, as the model's provider has none "
+        "(`hosted_tools: drop`).",
         "tool_results_dropped": "Earlier tool results, pictures and documents were left out, for "
         "the conversation had grown too long.",
+        "tool_search_as_function": "The provider knows no search for tools that the client carries "
+        "out; it was offered as a function, and what was found as tools.",
         "trace_cut": "So much of what the calls wrote is not shown: the client read too slowly, or "
         "an answer that is not streamed has no room for more.",
         "uncalibrated": "How often these models are right was not measured (`lockgate calibrate`): "

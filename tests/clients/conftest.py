@@ -14,7 +14,11 @@ from tests.e2e.conftest import CHANGES
 from tests.fakes.gateway import KEYS, Gateway, settings
 from tests.fakes.upstream import ScriptedUpstream, dead_port
 
-KNOWN_TO_CODEX = "gpt-5.5"
+SEARCHING = {"gpt-5.5": "an", "gpt-5.5-chat": "oa"}
+"""Models that Codex knows, by whose names it offers a search for tools; who serves each."""
+ADDING = {"gpt-5.6-luna": "an", "gpt-6.2-sol": "oa"}
+"""Models by whose names it puts the tools into the input."""
+_SERVED = {"an": "claude-opus-4-8", "oa": "real-model"}
 
 
 @pytest.fixture
@@ -57,13 +61,18 @@ class Stage:
         return self.desks[name]
 
 
+def _known_to_codex() -> Iterator[Json]:
+    for name, provider in (SEARCHING | ADDING).items():
+        row = {"name": name, "provider": provider, "model": _SERVED[provider]}
+        yield {**row, "hosted_tools": "drop"}
+
+
 @pytest.fixture(scope="session")
 def _stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     held, dead = dead_port()
     desks: dict[str, Desk] = {}
     with held, ScriptedUpstream() as upstream:
-        known: Json = {"name": KNOWN_TO_CODEX, "provider": "an", "model": "claude-opus-4-8"}
-        changes = {**CHANGES, "models": [*CHANGES["models"], known]}
+        changes = {**CHANGES, "models": [*CHANGES["models"], *_known_to_codex()]}
         config = settings(upstream.port, dead, {**changes, "server": {"max_body": "8MiB"}})
         with Gateway(tmp_path_factory.mktemp("gateway"), config) as gateway:
             yield Stage(upstream, gateway, desks)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from techniques.core.json import Json
-from tests.clients.conftest import KNOWN_TO_CODEX, Stage
+from tests.clients.conftest import ADDING, SEARCHING, Stage
 from tests.clients.lines import Folder, Ran, native
 from tests.clients.playing import dialect_of, results, speaks, tool_names
 from tests.clients.test_failures import refused
@@ -19,7 +19,9 @@ from tests.fakes.gateway import KEYS
 PROGRAM = "@openai/codex-*/vendor/*/bin/codex"
 DONE = Turn(parts=("It is ", "done."))
 UNATTENDED = 'approval_policy = "never"\nsandbox_mode = "danger-full-access"\n'
-SETTINGS, WITHOUT_AGENTS, ALONE = blocks("docs/clients/codex.md", "toml")
+SETTINGS, ALONE = blocks("docs/clients/codex.md", "toml")
+SEARCHED = SETTINGS.replace('web_search = "disabled"\n', "")
+"""With the search of the web that Codex has unless it is told otherwise."""
 PATCH = """*** Begin Patch
 *** Add File: note.txt
 +Zoë was here.
@@ -104,7 +106,7 @@ def test_a_patch_is_applied_for_a_model_that_knows_functions_only(
     patch = Called("call_1", "apply_patch", json.dumps({"input": PATCH}))
     stage.upstream.chooses(speaks(Turn(calls=[patch]), DONE))
 
-    ran = _run(stage, folder, KNOWN_TO_CODEX, SETTINGS + WITHOUT_AGENTS)
+    ran = _run(stage, folder, "gpt-5.5")
 
     assert ran.status == 0, ran
     assert (folder.work / "note.txt").read_text() == "Zoë was here.\n"
@@ -112,8 +114,52 @@ def test_a_patch_is_applied_for_a_model_that_knows_functions_only(
     assert [call_id for call_id, _ in results(stage.upstream.asked[1])] == ["call_1"]
 
 
+@pytest.mark.parametrize("model", SEARCHING)
+def test_it_searches_for_tools_and_calls_what_it_found(
+    stage: Stage, tmp_path: Path, model: str
+) -> None:
+    search = Called("call_1", "tool_search", '{"query": "close agent", "limit": 8}')
+    close = Called("call_2", "multi_agent_v1__close_agent", '{"target": "nobody"}')
+    stage.upstream.chooses(speaks(Turn(calls=[search]), Turn(calls=[close]), DONE))
+
+    ran = _run(stage, Folder(tmp_path), model, SEARCHED)
+
+    assert ran.status == 0, ran
+    assert [item["text"] for item in _told(ran, "agent_message")] == [DONE.text]
+    first, second, third = stage.upstream.asked
+    assert dialect_of(first) == SEARCHING[model]
+    assert "tool_search" in tool_names(first.body)
+    assert b"web_search" not in first.raw
+    assert close.name not in tool_names(first.body)
+    assert close.name in tool_names(second.body)
+    (_, found), (call_id, said) = results(third)
+    assert close.name in found
+    assert call_id == "call_2"
+    assert "unsupported call" not in said
+    assert "agent id" in said  # of Codex's own: there is no such agent
+
+
+@pytest.mark.parametrize("model", ADDING)
+def test_tools_that_stand_in_the_input_are_offered(
+    stage: Stage, tmp_path: Path, model: str
+) -> None:
+    folder = Folder(tmp_path)
+    code = 'await tools.exec_command({cmd: "echo 42 > answer.txt"});'
+    run = Called("call_1", "functions__exec", json.dumps({"input": code}))
+    stage.upstream.chooses(speaks(Turn(calls=[run]), DONE))
+
+    ran = _run(stage, folder, model, SEARCHED)
+
+    assert ran.status == 0, ran
+    first, second = stage.upstream.asked
+    assert dialect_of(first) == ADDING[model]
+    assert run.name in tool_names(first.body)
+    assert [call_id for call_id, _ in results(second)] == ["call_1"]
+    assert (folder.work / "answer.txt").read_text() == "42\n"
+
+
 def test_what_only_openai_carries_out_is_refused_by_its_name(stage: Stage, tmp_path: Path) -> None:
-    ran = _run(stage, Folder(tmp_path), "oa-model", SETTINGS.replace('web_search = "disabled"', ""))
+    ran = _run(stage, Folder(tmp_path), "oa-model", SEARCHED)
 
     assert ran.status == 1
     assert "unsupported_tool" in ran.said

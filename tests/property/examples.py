@@ -196,11 +196,35 @@ RESPONSES: Json = {
             "call_id": "call_2",
             "output": [{"type": "input_text", "text": "done"}],
         },
+        {
+            "type": "tool_search_call",
+            "call_id": "call_3",
+            "execution": "client",
+            "arguments": {"query": "agents"},
+        },
+        {
+            "type": "tool_search_output",
+            "call_id": "call_3",
+            "execution": "client",
+            "tools": [
+                {
+                    "type": "namespace",
+                    "name": "agents",
+                    "tools": [{"type": "function", "name": "spawn", "defer_loading": True}],
+                }
+            ],
+        },
+        {
+            "type": "additional_tools",
+            "role": "developer",
+            "tools": [{"type": "function", "name": "more", "parameters": SCHEMA}],
+        },
         {"role": "user", "content": "And now?"},
     ],
     "tools": [
         {"type": "function", "name": "look_up", "description": "Finds.", "parameters": SCHEMA},
         {"type": "custom", "name": "patch", "format": {"type": "text"}},
+        {"type": "tool_search", "execution": "client", "parameters": SCHEMA},
     ],
     "tool_choice": "auto",
     "parallel_tool_calls": False,

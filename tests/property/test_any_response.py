@@ -32,7 +32,8 @@ from tests.gateway.wire.responses_calls import CUSTOM, FUNCTION, encoder, stream
 
 MANY = settings(max_examples=150, deadline=None, derandomize=True)
 WORD = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-SEARCH = {"type": "web_search_call", "status": "completed"}
+SEARCHED = {"type": "web_search_call", "status": "completed"}
+SEARCH: JsonObject = {"type": "tool_search", "execution": "client"}
 ACTION = {"action": {"type": "search", "query": "a"}}
 REASONS: tuple[FinishReason, ...] = ("stop", "length", "tool_calls", "content_filter", "refusal")
 ARGUMENTS = st.sampled_from(
@@ -70,7 +71,7 @@ def _signed(draw: st.DrawFn, calls: Calls) -> Iterator[Event]:
 
 
 def _aside(draw: st.DrawFn, calls: Calls) -> Iterator[Event]:
-    search = {**SEARCH, **ACTION, "id": f"ws_{len(calls)}"}
+    search = {**SEARCHED, **ACTION, "id": f"ws_{len(calls)}"}
     asides: list[Event] = [
         Note("votes", {}),
         Redacted("b3A="),
@@ -85,7 +86,7 @@ def _called(draw: st.DrawFn, calls: Calls) -> Iterator[Event]:
     text = draw(ARGUMENTS)
     cut = draw(st.integers(0, len(text)))
     call_id = draw(st.sampled_from(["", "call_0", f"call_{len(calls)}"]))
-    yield ToolCallStarted(len(calls), call_id, draw(st.sampled_from(["f", "patch"])))
+    yield ToolCallStarted(len(calls), call_id, draw(st.sampled_from(["f", "patch", "tool_search"])))
     calls.append([text[:cut], text[cut:]])
     if draw(st.booleans()):
         yield ToolCallDelta(len(calls) - 1, calls[-1].pop(0))
@@ -104,7 +105,7 @@ PIECES = (_said, _said, _signed, _aside, _called, _argued)
 @MANY
 @given(streams())
 def test_a_stream_ends_with_what_a_whole_answer_says(events: list[Event]) -> None:
-    tools: dict[str, Json] = {"tools": [FUNCTION, CUSTOM]}
+    tools: dict[str, Json] = {"tools": [FUNCTION, CUSTOM, SEARCH]}
     told = streamed(encoder(**tools), *events)
     last, other = told[-1]["response"], whole(*events, **tools)
 

@@ -8,6 +8,7 @@ from techniques.core.errors import RequestRejected
 from techniques.core.events import Warned
 from techniques.core.free_form import is_free_form
 from techniques.core.json import Json, JsonObject
+from techniques.core.tool_search import is_search
 
 
 class Losses:
@@ -48,6 +49,9 @@ class Losses:
             return dict(extra)
         if is_free_form(extra):
             self.drop("custom_tool_as_function", "tools")
+            return {}
+        if is_search(extra):
+            self.drop("tool_search_as_function", "tools")
             return {}
         for name in extra:
             self.drop("field_dropped", name)

@@ -253,13 +253,13 @@ class ResponseEncoder:
             item = self._calls.get(event.index)  # None: it was whole before, and is done
             return b"" if item is None else item.argue(self._events, event.arguments)
         opening = self._next()
-        place, free_form = len(self._items), event.name in self._names.free_form
-        item_id = self._names.of("ctc" if free_form else "fc", place)
+        place, kind = len(self._items), self._names.kind_of(event.name)
+        item_id = self._names.of_call(kind, place)
         before = [item.value for item in self._items]
         named = carrying(call_id(event.id, self._names, before), event.extra)
         made = ToolCall(named, event.name, "")
         called = owned(made, self._names.own)
-        begun = Called(item_id, place, called, free_form=free_form)
+        begun = Called(item_id, place, called, kind)
         self._calls[event.index] = begun
         return opening + self._add(begun)
 

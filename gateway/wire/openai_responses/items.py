@@ -8,10 +8,12 @@ import orjson
 
 from gateway.wire.openai_responses import output
 from gateway.wire.openai_responses.events import Events, head_of
-from gateway.wire.openai_responses.output import Status
+from gateway.wire.openai_responses.output import CallKind, Status
+from gateway.wire.openai_responses.searches import CALL
 from techniques.core.free_form import unwrapped
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import ToolCall
+from techniques.core.tool_search import read_arguments
 
 _Kind = Literal["output_text", "refusal"]
 
@@ -163,13 +165,13 @@ class Reasoning:
 
 
 class Called:
-    """A wish to call a tool. The input of one that takes text is told in one piece, at its end."""
+    """A wish to call a tool. What is no function gets its input in one piece, at its end."""
 
-    def __init__(self, item_id: str, place: int, called: ToolCall, *, free_form: bool) -> None:
+    def __init__(self, item_id: str, place: int, called: ToolCall, kind: CallKind) -> None:
         self.place = place
-        self.value = output.call(item_id, "in_progress", called, free_form=free_form)
+        self.value = output.call(item_id, "in_progress", called, kind)
         self._call = called
-        self._free_form = free_form
+        self._kind: CallKind = kind
         self._at: JsonObject = {"item_id": item_id, "output_index": place}
         self._head = head_of("response.function_call_arguments.delta", self._at)
         self._pieces: list[str] = []
@@ -191,15 +193,17 @@ class Called:
         if not arguments:
             return b""
         self._pieces.append(arguments)
-        return b"" if self._free_form else events.piece(self._head, arguments)
+        return events.piece(self._head, arguments) if self._kind == "function_call" else b""
 
     def close(self, events: Events, status: Status) -> bytes:
         """Return the frames that end it."""
         opening = b"" if self._pieces else self.argue(events, "{}")
         self.settle()
         self.value["status"] = status
+        if self._kind == CALL:
+            return done(events, self)  # it has no events of its own
         kind, name = "function_call_arguments", "arguments"
-        if self._free_form:
+        if self._kind == "custom_tool_call":
             kind = "custom_tool_call_input"
             name = "input"
             head = head_of(f"response.{kind}.delta", self._at)
@@ -210,10 +214,13 @@ class Called:
     def settle(self) -> None:
         """Bring the arguments so far into ``value``."""
         text = "".join(self._pieces)
-        if self._free_form:
-            self.value["input"] = unwrapped(text)
-        else:
-            self.value["arguments"] = text
+        match self._kind:
+            case "tool_search_call":
+                self.value["arguments"] = read_arguments(text)
+            case "custom_tool_call":
+                self.value["input"] = unwrapped(text)
+            case _:
+                self.value["arguments"] = text
 
 
 class Whole:

@@ -8,9 +8,10 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
-from gateway.wire.openai_responses.fields import NAME
-from gateway.wire.openai_responses.namespaces import Own, group_of, owned
+from gateway.wire.openai_responses.fields import NAME, is_free_form_tool
+from gateway.wire.openai_responses.namespaces import Own, group_of, own_names, owned, plain
 from gateway.wire.openai_responses.reasoning import encrypted, redacted
+from gateway.wire.openai_responses.searches import CALL, is_search_tool, offered, searched
 from techniques.core.carried import carrying, parted
 from techniques.core.free_form import unwrapped
 from techniques.core.json import Json, JsonObject
@@ -23,7 +24,14 @@ from techniques.core.request import (
     Thinking,
     ToolCall,
 )
+from techniques.core.tool_search import TYPE as SEARCH
 
+CallKind = Literal["function_call", "custom_tool_call", "tool_search_call"]
+_PREFIXES: Final[Mapping[CallKind, str]] = {
+    "function_call": "fc",
+    "custom_tool_call": "ctc",
+    "tool_search_call": "tsc",
+}
 Status = Literal["in_progress", "completed", "incomplete"]
 _LONGEST: Final = 48  # of 64 characters that an item's id may have
 _Spoken: Final = Text | Refusal
@@ -32,17 +40,36 @@ _Spoken: Final = Text | Refusal
 class Names(NamedTuple):
     """Names the items of one response, by their places in it.
 
-    ``base`` is the response's own name, ``free_form`` the tools whose input is no JSON, ``own``
-    what the client calls the tools of groups.
+    ``base`` is the response's own name, ``kinds`` what calls of tools are that are no functions,
+    ``own`` what the client calls the tools of groups.
     """
 
     base: str
-    free_form: frozenset[str] = frozenset()
+    kinds: Mapping[str, CallKind] = MappingProxyType({})
     own: Mapping[str, Own] = MappingProxyType({})
+
+    def kind_of(self, tool: str) -> CallKind:
+        """Return what a call of *tool* is to the client."""
+        return self.kinds.get(tool, "function_call")
+
+    def of_call(self, kind: CallKind, place: int) -> str:
+        """Return the id of the call at *place*."""
+        return self.of(_PREFIXES[kind], place)
 
     def of(self, kind: str, place: int) -> str:
         """Return the id of the item at *place*; *kind* is the prefix of its like."""
         return f"{kind}_{self.base[-_LONGEST:]}_{place}"
+
+
+def names_of(base: str, asked: Mapping[str, Json]) -> Names:
+    """Return the names of the response *base* to the request whose body is *asked*."""
+    tools = offered(asked)
+    kinds: dict[str, CallKind] = {
+        name: "custom_tool_call" for name, tool in plain(tools) if is_free_form_tool(tool)
+    }
+    if any(map(is_search_tool, tools)):
+        kinds[SEARCH] = CALL
+    return Names(base, kinds, own_names(tools))
 
 
 def message(item_id: str, status: Status, content: list[Json]) -> JsonObject:
@@ -76,14 +103,17 @@ def reasoning(item_id: str, text: str, made: str | None = None) -> JsonObject:
     return item if made is None else {**item, "encrypted_content": made}
 
 
-def call(item_id: str, status: Status, called: ToolCall, *, free_form: bool) -> JsonObject:
-    """Return a wish to call a tool, as the client calls it: a function, or one that takes text."""
-    if free_form:
-        kind, given = "custom_tool_call", {"input": unwrapped(called.arguments)}
-    else:
-        kind, given = "function_call", {"arguments": called.arguments}
+def call(item_id: str, status: Status, called: ToolCall, kind: CallKind) -> JsonObject:
+    """Return a wish to call a tool, as the client calls it: the item *kind* says what it is."""
+    head: JsonObject = {"id": item_id, "type": kind, "status": status}
     named = {"call_id": called.id, "name": called.name, **group_of(called)}
-    return {"id": item_id, "type": kind, "status": status, **named, **given}
+    match kind:
+        case "tool_search_call":
+            return {**head, **searched(called)}
+        case "custom_tool_call":
+            return {**head, **named, "input": unwrapped(called.arguments)}
+        case _:
+            return {**head, **named, "arguments": called.arguments}
 
 
 def call_id(called: str, names: Names, before: Sequence[Json]) -> str:
@@ -155,7 +185,7 @@ def _shown(parts: Iterable[Part]) -> list[Part]:
     return shown
 
 
-_CUT: Final = frozenset({"message", "function_call", "custom_tool_call"})
+_CUT: Final = frozenset({"message", "function_call", "custom_tool_call", CALL})
 
 
 def _content(parts: Iterable[Part], logprobs: Json) -> Iterator[JsonObject]:
@@ -180,11 +210,11 @@ def _redacted(part: Part, names: Names, before: Sequence[Json]) -> JsonObject:
 
 def _call(part: Part, names: Names, before: Sequence[Json]) -> JsonObject:
     assert isinstance(part, ToolCall)
-    free_form = part.name in names.free_form
-    item_id = names.of("ctc" if free_form else "fc", len(before))
+    kind = names.kind_of(part.name)
+    item_id = names.of_call(kind, len(before))
     named = carrying(call_id(part.id, names, before), part.extra)
     called = owned(ToolCall(named, part.name, part.arguments or "{}"), names.own)
-    return call(item_id, "completed", called, free_form=free_form)
+    return call(item_id, "completed", called, kind)
 
 
 def _opaque(part: Part, names: Names, before: Sequence[Json]) -> Json:

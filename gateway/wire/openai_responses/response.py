@@ -10,9 +10,7 @@ from typing import Final
 from uuid import uuid4
 
 from gateway.wire.dialect import Call, Summary
-from gateway.wire.openai_responses.fields import is_free_form_tool
-from gateway.wire.openai_responses.namespaces import own_names, plain
-from gateway.wire.openai_responses.output import Names, Status
+from gateway.wire.openai_responses.output import Names, Status, names_of
 from pricing.usage import Usage
 from techniques.core.events import FinishReason
 from techniques.core.json import Json, JsonObject
@@ -39,8 +37,7 @@ class Frame:
     @property
     def names(self) -> Names:
         """The names of its items."""
-        tools = self.call.relay.body.get("tools")
-        return Names(self.id.removeprefix(_ID), free_form_tools(self.call), own_names(tools))
+        return names_of(self.id.removeprefix(_ID), self.call.relay.body)
 
     def response(self, status: str, output: list[Json], **told: Json) -> JsonObject:
         """Return the response with that *status* and *output*; *told* are fields that differ."""
@@ -105,12 +102,6 @@ def _tool(tool: Json) -> Json:
     if not isinstance(tool, dict) or tool.get("type") != "function":
         return tool
     return {"description": None, "parameters": None, "strict": None, **tool}
-
-
-def free_form_tools(call: Call) -> frozenset[str]:
-    """Return the names of the tools whose input is text, as far as they can be read."""
-    tools = plain(call.relay.body.get("tools"))
-    return frozenset(name for name, tool in tools if is_free_form_tool(tool))
 
 
 def response_id(provided: str, request_id: str) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final, Literal
 
 from gateway.wire.openai_chat.fields import Fields, flag, items, required, text, thing, wrong
-from gateway.wire.openai_responses import namespaces
+from gateway.wire.openai_responses import namespaces, searches
 from gateway.wire.openai_responses.fields import NAME, others
 from techniques.core.free_form import TYPE, parameters
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Opaque, Tool, ToolChoice
+from techniques.core.tool_search import DEFERRED, PARAMETERS
+from techniques.core.tool_search import TYPE as SEARCH
 
 _FUNCTION: Final = frozenset({"type", "name", "description", "parameters", "strict"})
 _CUSTOM: Final = frozenset({"type", "name", "description"})
@@ -24,9 +27,8 @@ Tools = tuple[Tool | Opaque, ...]
 
 def tools_of(body: Fields) -> Tools:
     """Return the tools that may be called: those of ``tool_choice`` where it names some."""
-    tools = tuple(
-        one for n, tool in enumerate(items(body, "tools")) for one in _tools(tool, f"tools[{n}]")
-    )
+    tools = _listed(body, "")
+    tools = (*tools, *_brought(body, {tool.name for tool in tools if isinstance(tool, Tool)}))
     choice = body.get("tool_choice")
     if not isinstance(choice, dict) or choice.get("type") != "allowed_tools":
         return tools
@@ -35,6 +37,32 @@ def tools_of(body: Fields) -> Tools:
         for n, tool in enumerate(items(choice, "tools", "tool_choice."))
     ]
     return tuple(tool for tool in tools if _is_allowed(tool, allowed))
+
+
+def _listed(holder: Fields, at: str) -> Tools:
+    """Return the ``tools`` of *holder*, which stands at the path *at*."""
+    listed = enumerate(items(holder, "tools", at))
+    return tuple(one for n, tool in listed for one in _tools(tool, f"{at}tools[{n}]"))
+
+
+def _brought(body: Fields, known: set[str]) -> Iterator[Tool | Opaque]:
+    """Yield the tools that come with the input, but for those that are *known*."""
+    given = body.get("input")
+    for place, item in enumerate(given if isinstance(given, list) else ()):
+        if not searches.brings_tools(item):
+            continue
+        for tool in _listed(item, f"input[{place}]."):
+            if isinstance(tool, Opaque):
+                yield tool
+            elif tool.name not in known:
+                known.add(tool.name)
+                yield _loaded(tool)
+
+
+def _loaded(tool: Tool) -> Tool:
+    """Return *tool* as one that is to be offered at once."""
+    extra = {name: value for name, value in tool.extra.items() if name != DEFERRED}
+    return replace(tool, extra=extra)
 
 
 def _tools(tool: Json, at: str) -> Tools:
@@ -52,7 +80,7 @@ def _tool(tool: Json, at: str) -> Tool | Opaque:
     if not isinstance(tool, dict):
         raise wrong(at, "an object")
     kind = required(tool, "type", f"{at}.")
-    read = _READERS.get(kind)
+    read = _search if searches.is_search_tool(tool) else _READERS.get(kind)
     return Opaque(NAME, tool) if read is None else read(tool, f"{at}.")
 
 
@@ -70,6 +98,12 @@ def _custom(tool: JsonObject, at: str) -> Tool:
     name, told = required(tool, "name", at), text(tool, "description", at)
     extra = {"type": TYPE, **others(tool, _CUSTOM)}
     return Tool(name, told, parameters(thing(tool, "format", at)), extra=extra)
+
+
+def _search(tool: JsonObject, at: str) -> Tool:
+    told = text(tool, "description", at) or "Search for tools that may be called then."
+    asked = thing(tool, "parameters", at) or PARAMETERS
+    return Tool(SEARCH, told, asked, extra=searches.kept(tool))
 
 
 _READERS: Final[dict[str, Callable[[JsonObject, str], Tool]]] = {
@@ -94,6 +128,8 @@ def _is_allowed(tool: Tool | Opaque, allowed: list[JsonObject]) -> bool:
 
 def _names(one: JsonObject) -> frozenset[str]:
     """Return the names of the tools that *one* entry of the allowed ones stands for."""
+    if one.get("type") == SEARCH:
+        return frozenset({SEARCH})
     return frozenset(name for name, _ in namespaces.plain([one]))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from gateway.wire.openai_chat.fields import required, text, wrong
+from gateway.wire.openai_responses import searches
 from gateway.wire.openai_responses.fields import NAME
 from gateway.wire.openai_responses.namespaces import KIND, joined
 from gateway.wire.openai_responses.parts import parts_of
@@ -24,6 +25,7 @@ from techniques.core.request import (
     ToolResult,
     said,
 )
+from techniques.core.tool_search import is_clients
 
 _ROLES: Final[dict[str, Role]] = {
     "user": "user",
@@ -77,6 +79,8 @@ def _item(item: Json, at: str) -> _Item:
     if kind == "item_reference":
         raise _not_kept(item, at)
     read = _READERS.get(kind or "message")
+    if read is None and is_clients(item):
+        read = _OF_SEARCHES.get(kind or "")
     if read is not None:
         return read(item, f"{at}.")
     answers = kind is not None and kind.endswith(("_output", "_response"))
@@ -133,6 +137,25 @@ def _reasoning(item: JsonObject, at: str) -> _Item:
     return _Item("assistant", () if thinking is None else (thinking,))
 
 
+def _search(item: JsonObject, at: str) -> _Item:
+    return _Item("assistant", (searches.call_read(item, at),))
+
+
+def _found(item: JsonObject, at: str) -> _Item:
+    return _Item("tool", (searches.result_read(item, at),))
+
+
+def _added(item: JsonObject, at: str) -> _Item:
+    """Return nothing that is said: its tools are read with the others."""
+    del item, at
+    return _Item("assistant", ())
+
+
+_OF_SEARCHES: Final[dict[str, Callable[[JsonObject, str], _Item]]] = {
+    searches.CALL: _search,
+    searches.OUTPUT: _found,
+}
+"""Items of a search that the client carries out; others are the provider's own."""
 _READERS: Final[dict[str, Callable[[JsonObject, str], _Item]]] = {
     "message": _message,
     "function_call": _function_call,
@@ -140,4 +163,5 @@ _READERS: Final[dict[str, Callable[[JsonObject, str], _Item]]] = {
     "custom_tool_call": _custom_call,
     "custom_tool_call_output": _custom_output,
     "reasoning": _reasoning,
+    searches.ADDED: _added,
 }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import orjson
 
+from gateway.upstream.hosted import without_hosted
 from gateway.upstream.provider import HttpCall, Target
-from gateway.upstream.providers.anthropic.headers import PATH, call_headers
+from gateway.upstream.providers.anthropic.headers import DIALECT, PATH, call_headers
 from gateway.upstream.providers.anthropic.losses import Losses
 from gateway.upstream.providers.anthropic.options import (
     encode_extra,
@@ -27,6 +28,7 @@ def encode_call(request: Request, target: Target) -> HttpCall:
         RequestRejected: It needs what the target does not have, or is strict and loses something.
     """
     losses = Losses(request)
+    request = without_hosted(request, target, DIALECT if losses.own else "", losses.note)
     system, messages = encode_turns(request.messages, Parts(target, losses), losses)
     body: JsonObject = {"model": target.model}
     encode_sampling(request.sampling, target, body, losses)

@@ -12,6 +12,7 @@ from techniques.core.events import Warned
 from techniques.core.free_form import is_free_form
 from techniques.core.json import NOTHING, Json
 from techniques.core.request import Request
+from techniques.core.tool_search import is_search
 
 
 class Losses:
@@ -48,6 +49,9 @@ class Losses:
             return {name: fields[name] for name in fields if name not in lost} if lost else fields
         if is_free_form(fields):
             self.note("custom_tool_as_function", "tools")
+            return NOTHING
+        if is_search(fields):
+            self.note("tool_search_as_function", "tools")
             return NOTHING
         for name in fields:
             self.note("field_dropped", f"{path}.{name}")

@@ -7,7 +7,7 @@ from typing import Final
 
 from gateway.upstream.openai.payload import as_index, as_list, as_object, as_text
 from gateway.upstream.providers.openai_responses.failure import failed
-from gateway.upstream.providers.openai_responses.item import Item, is_call
+from gateway.upstream.providers.openai_responses.item import Item, is_call, kind_of
 from gateway.upstream.providers.openai_responses.usage import report_of
 from techniques.core.events import Event, Finished, FinishReason, Started
 from techniques.core.json import Json, JsonObject
@@ -56,7 +56,7 @@ class Content:
         """Yield what the event *name* tells of an item; nothing of events that are not known."""
         if name == "output_item.added":
             item = as_object(body.get("item"))
-            if is_call(as_text(item.get("type"))):
+            if is_call(kind_of(item)):
                 yield from self._item(_place(body), item).start(item)
         elif name == "output_item.done":
             yield from self.whole(_place(body), body.get("item"))
@@ -94,7 +94,7 @@ class Content:
 
         Some hosts change an item's id from one event to the next; others leave out its place.
         """
-        kind, name = as_text(told.get("type")), as_text(told.get("id"))
+        kind, name = kind_of(told), as_text(told.get("id"))
         item = self._ids.get(name)
         if item is None or item.kind != kind:
             item = self._items.get((place, kind)) or self._new(place, kind)

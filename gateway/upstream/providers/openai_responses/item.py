@@ -23,10 +23,19 @@ from techniques.core.events import (
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Opaque
 from techniques.core.signatures import marked
+from techniques.core.tool_search import TYPE as SEARCH
+from techniques.core.tool_search import is_clients, write_arguments
 
 _BETWEEN: Final = "\n\n"
 """What stands between the parts of a summary."""
-_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
+_SEARCH: Final = "client_search_call"
+_CALLS: Final = frozenset({"function_call", "custom_tool_call", _SEARCH})
+
+
+def kind_of(item: JsonObject) -> str:
+    """Return what *item* is: its type, but that a search is a call only if the client makes it."""
+    kind = as_text(item.get("type"))
+    return _SEARCH if kind == "tool_search_call" and is_clients(item) else kind
 
 
 def is_call(kind: str) -> bool:
@@ -55,7 +64,8 @@ class Item:
         if is_call(self.kind) and not self._begun:
             self._begun = True
             call_id = as_text(item.get("call_id")) or as_text(item.get("id"))
-            yield ToolCallStarted(self._place, call_id, as_text(item.get("name")))
+            name = SEARCH if self.kind == _SEARCH else as_text(item.get("name"))
+            yield ToolCallStarted(self._place, call_id, name)
             if self.kind == "custom_tool_call":
                 yield ToolCallDelta(self._place, '{"input":"')
 
@@ -95,6 +105,8 @@ class Item:
                 yield ToolCallDelta(self._place, '"}')
             case "reasoning":
                 yield from self._reasoning(item)
+            case "client_search_call":
+                yield ToolCallDelta(self._place, write_arguments(item.get("arguments") or {}))
             case _:
                 yield BlockAdded(Opaque(DIALECT, item))
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from gateway.upstream.openai.losses import Losses
 from gateway.upstream.providers.openai_responses.parts import content_of, is_item, output_of
+from gateway.upstream.providers.openai_responses.tools import custom_tools, found_of
 from techniques.core.carried import FIELDS
 from techniques.core.free_form import is_free_form, unwrapped
 from techniques.core.json import JsonObject
@@ -25,6 +26,8 @@ from techniques.core.request import (
     ToolResult,
 )
 from techniques.core.signatures import encrypted_of, item_of
+from techniques.core.tool_search import CLIENT, is_search, read_arguments
+from techniques.core.tool_search import TYPE as SEARCH
 
 _LONGEST_ID: Final = 64
 _INSTRUCTS: Final = frozenset({"system", "developer"})
@@ -76,6 +79,9 @@ class _Items:
         self._losses = losses
         self._custom = custom_tools(request)
         self._calls: set[str] = set()  # ids of calls of custom tools
+        self._tools = request.tools
+        tools = (tool for tool in request.tools if isinstance(tool, Tool))
+        self._searches = any(is_search(tool.extra) for tool in tools)
 
     def of(self, messages: Sequence[Message]) -> Iterator[JsonObject]:
         """Yield the items of *messages*."""
@@ -141,6 +147,9 @@ class _Items:
         self._cached(call)
         for name in FIELDS.intersection(call.extra):
             self._losses.drop("field_dropped", name)
+        if is_search(call.extra) or (self._searches and call.name == SEARCH):
+            given = read_arguments(call.arguments)
+            return {**_search("call", call.id), "arguments": given}
         own = {name: value for name, value in call.extra.items() if name not in FIELDS}
         extra = self._losses.keep(own)
         if call.name in self._custom or is_free_form(call.extra):
@@ -152,6 +161,9 @@ class _Items:
 
     def _result(self, result: ToolResult) -> JsonObject:
         self._cached(result)
+        if is_search(result.extra):
+            found = found_of(self._tools, result.extra, self._losses)
+            return {**_search("output", result.call_id), "tools": found}
         custom = result.call_id in self._calls or is_free_form(result.extra)
         output = output_of(result.parts, self._losses, is_error=result.is_error)
         kind = "custom_tool_call_output" if custom else "function_call_output"
@@ -163,10 +175,10 @@ class _Items:
             self._losses.drop("cache_control_dropped", "cache_control")
 
 
-def custom_tools(request: Request) -> frozenset[str]:
-    """Return the names of the tools of *request* that take plain text."""
-    tools = (tool for tool in request.tools if isinstance(tool, Tool))
-    return frozenset(tool.name for tool in tools if is_free_form(tool.extra))
+def _search(what: str, own: str) -> JsonObject:
+    """Return what the call of a client's search and its output begin with."""
+    told: JsonObject = {"type": f"{SEARCH}_{what}", "call_id": call_id(own)}
+    return {**told, "execution": CLIENT, "status": "completed"}
 
 
 def _is_empty(part: Part) -> bool:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from gateway.upstream.openai.closed import is_closed
-from gateway.upstream.openai.losses import Losses, refuse, refuse_tool
+from gateway.upstream.openai.losses import Losses, refuse
 from gateway.upstream.openai.payload import as_list
-from gateway.upstream.providers.openai_responses.items import custom_tools
-from gateway.upstream.providers.openai_responses.names import DIALECT, LOGPROBS
-from gateway.upstream.providers.openai_responses.parts import kind_of
-from techniques.core.free_form import TYPE, is_free_form
+from gateway.upstream.providers.openai_responses.names import LOGPROBS
+from gateway.upstream.providers.openai_responses.tools import custom_tools, is_one, tool_of
+from techniques.core.free_form import TYPE
 from techniques.core.json import Json, JsonObject
-from techniques.core.request import Opaque, Request, ResponseFormat, Sampling, Tool
+from techniques.core.request import Request, ResponseFormat, Sampling
+from techniques.core.tool_search import loaded_by
 
 _LEAST_LIMIT: Final = 16
 """The lowest output limit that the API takes."""
@@ -25,7 +25,6 @@ _SHARED: Final = frozenset(
 )
 """Fields that chat completions have, too, under the same names and with the same meaning."""
 _FEATURES: Final = frozenset({"audio", "web_search_options", "functions", "function_call"})
-_EMPTY_SCHEMA: Final[JsonObject] = {"type": "object", "properties": {}}
 
 
 def sampling(asked: Sampling, body: JsonObject, losses: Losses) -> None:
@@ -68,7 +67,8 @@ def tools(request: Request, body: JsonObject, losses: Losses) -> None:
     """Write the tools and whether they may be called into *body*."""
     if not request.tools:
         return
-    body["tools"] = [_tool(tool, losses) for tool in request.tools]
+    found = loaded_by(request.messages)  # which the conversation tells of
+    body["tools"] = [tool_of(tool, losses) for tool in request.tools if not is_one(tool, found)]
     choice = request.tool_choice
     if choice is None:
         return
@@ -79,33 +79,6 @@ def tools(request: Request, body: JsonObject, losses: Losses) -> None:
         body["tool_choice"] = choice.mode
     if choice.parallel is not None:
         body["parallel_tool_calls"] = choice.parallel
-
-
-def _tool(tool: Tool | Opaque, losses: Losses) -> Json:
-    if isinstance(tool, Opaque):
-        if tool.dialect != DIALECT:
-            raise refuse_tool(kind_of(tool))
-        return tool.value
-    if tool.cache is not None:
-        losses.drop("cache_control_dropped", "cache_control")
-    written: JsonObject = {"type": "function", "name": tool.name}
-    if tool.description is not None:
-        written["description"] = tool.description
-    if is_free_form(tool.extra):
-        return {**written, **tool.extra}
-    written["parameters"] = _parameters(tool.parameters, losses)
-    if tool.strict is not None or not losses.native:
-        written["strict"] = bool(tool.strict)  # which is true here where nothing is said
-    return {**losses.keep(tool.extra), **written}
-
-
-def _parameters(schema: Json, losses: Losses) -> Json:
-    """Return the *schema* of a tool's arguments, which here must say what is in its object."""
-    if not schema:
-        return _EMPTY_SCHEMA
-    if losses.native or not isinstance(schema, Mapping) or schema.get("type") != "object":
-        return schema
-    return {**schema, "properties": schema.get("properties") or {}}
 
 
 def form(wanted: ResponseFormat | None, body: JsonObject, losses: Losses) -> None:

@@ -22,7 +22,7 @@ from gateway.upstream.providers.openai_responses.decode import (
     response_of,
 )
 from gateway.upstream.providers.openai_responses.failure import broken_off, failed, reported
-from gateway.upstream.providers.openai_responses.item import is_call
+from gateway.upstream.providers.openai_responses.item import is_call, kind_of
 from gateway.upstream.providers.openai_responses.usage import report_of
 from gateway.upstream.sse import SseEvent, SseReader, parse
 from techniques.core.errors import UpstreamFailed
@@ -138,7 +138,7 @@ class RelayedStream:
             self._begun = True
             told = as_text(body.get("delta")) if what.endswith(".delta") else ""
             self._characters += max(len(told), 1)
-            self._called |= is_call(as_text(as_object(body.get("item")).get("type")))
+            self._called |= is_call(kind_of(as_object(body.get("item"))))
 
     def _close(self, response: JsonObject, raw: bytes) -> None:
         if response["status"] in {"failed", "cancelled"}:

@@ -1,0 +1,47 @@
+"""Tools that a provider carries out itself: what becomes of them at another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from gateway.upstream.provider import Target
+from techniques.core.request import Opaque, Request, Tool
+
+
+def without_hosted(
+    request: Request, target: Target, dialect: str, drop: Callable[[str, str], None]
+) -> Request:
+    """Return *request* without tools that only others than providers of *dialect* have.
+
+    It is *request* itself where *target* is not to go without them, and where the client insists
+    on one of them: its codec refuses them. *drop* is told of each by its kind.
+
+    Raises:
+        RequestRejected: The request is strict.
+    """
+    foreign = [tool for tool in request.tools if _is_foreign(tool, dialect)]
+    if not foreign or not target.drops_hosted or _insists(request, foreign):
+        return request
+    for tool in foreign:
+        drop("tool_dropped", _field(tool, "type"))
+    left = tuple(tool for tool in request.tools if not _is_foreign(tool, dialect))
+    return replace(request, tools=left)
+
+
+def _is_foreign(tool: Tool | Opaque, dialect: str) -> bool:
+    return isinstance(tool, Opaque) and tool.dialect != dialect
+
+
+def _insists(request: Request, foreign: list[Tool | Opaque]) -> bool:
+    """Tell whether the client chose one of the *foreign* tools, by its kind or by its name."""
+    if isinstance(request.extra.get("tool_choice"), Mapping):
+        return True
+    choice = request.tool_choice
+    named = None if choice is None or choice.mode != "named" else choice.name
+    return named is not None and any(_field(tool, "name") == named for tool in foreign)
+
+
+def _field(tool: Tool | Opaque, name: str) -> str:
+    value = tool.value if isinstance(tool, Opaque) else None
+    return str(value.get(name, "")) if isinstance(value, Mapping) else ""

@@ -1,0 +1,112 @@
+"""Tools that only another provider has are refused, or left out where the operator says so."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from gateway.config import ModelConfig, ProviderConfig
+from gateway.policy.targets import target_of
+from gateway.upstream.provider import Provider, Target
+from gateway.upstream.providers.anthropic import Anthropic
+from gateway.upstream.providers.openai_chat import OpenAIChat
+from gateway.upstream.providers.openai_responses import OpenAIResponses
+from techniques.core.errors import RequestRejected
+from techniques.core.events import Warned
+from techniques.core.json import Json
+from techniques.core.request import Opaque, Request, Tool, ToolChoice, said
+
+DROPS = Target("m", "p", "m", drops_hosted=True)
+LOOK = Tool("look", "Looks.", {"type": "object", "properties": {}})
+OWN = Opaque("openai_responses", {"type": "web_search"})
+ANTHROPICS = Opaque("anthropic", {"type": "web_search_20250305", "name": "web_search"})
+CASES: list[tuple[Provider, Opaque]] = [
+    (OpenAIChat(), OWN),
+    (OpenAIChat(), ANTHROPICS),
+    (Anthropic(), OWN),
+    (OpenAIResponses(), ANTHROPICS),
+]
+cases = pytest.mark.parametrize(("provider", "hosted"), CASES)
+
+
+def _request(hosted: Opaque, *others: Tool, **fields: Json) -> Request:
+    return Request("m", (said("user", "hi"),), (hosted, *others), dialect=hosted.dialect, **fields)
+
+
+@cases
+def test_it_is_refused_unless_the_operator_says_otherwise(
+    provider: Provider, hosted: Opaque
+) -> None:
+    with pytest.raises(RequestRejected) as refused:
+        provider.encode(_request(hosted, LOOK), Target("m", "p", "m"))
+
+    assert (refused.value.code, refused.value.param) == ("unsupported_tool", "tools")
+    assert hosted.value["type"] in str(refused.value)
+
+
+@cases
+def test_it_is_left_out_by_name(provider: Provider, hosted: Opaque) -> None:
+    call = provider.encode(_request(hosted, LOOK), DROPS)
+
+    assert len(orjson.loads(call.body)["tools"]) == 1
+    assert b"web_search" not in call.body
+    assert Warned("tool_dropped", hosted.value["type"]) in call.warnings
+
+
+@cases
+def test_nothing_is_left_to_be_offered(provider: Provider, hosted: Opaque) -> None:
+    call = provider.encode(_request(hosted, tool_choice=ToolChoice("required")), DROPS)
+
+    assert {"tools", "tool_choice"}.isdisjoint(orjson.loads(call.body))
+
+
+@cases
+def test_a_strict_request_is_refused(provider: Provider, hosted: Opaque) -> None:
+    with pytest.raises(RequestRejected):
+        provider.encode(_request(hosted, LOOK, strict=True), DROPS)
+
+
+@pytest.mark.parametrize(
+    ("provider", "hosted", "fields"),
+    [
+        (OpenAIChat(), OWN, {"extra": {"tool_choice": {"type": "web_search"}}}),
+        (Anthropic(), OWN, {"extra": {"tool_choice": {"type": "web_search"}}}),
+        (OpenAIChat(), ANTHROPICS, {"tool_choice": ToolChoice("named", "web_search")}),
+    ],
+)
+def test_one_that_the_client_insists_on_is_refused(
+    provider: Provider, hosted: Opaque, fields: dict[str, Json]
+) -> None:
+    with pytest.raises(RequestRejected) as refused:
+        provider.encode(_request(hosted, LOOK, **fields), DROPS)
+
+    assert refused.value.code == "unsupported_tool"
+
+
+@pytest.mark.parametrize(
+    ("provider", "hosted"), [(OpenAIResponses(), OWN), (Anthropic(), ANTHROPICS)]
+)
+def test_its_own_provider_gets_it_in_any_case(provider: Provider, hosted: Opaque) -> None:
+    call = provider.encode(_request(hosted, LOOK), DROPS)
+
+    assert hosted.value in orjson.loads(call.body)["tools"]
+
+
+@pytest.mark.parametrize(
+    ("of_model", "of_provider", "done"),
+    [
+        (None, "refuse", "refuse"),
+        (None, "drop", "drop"),
+        ("refuse", "drop", "refuse"),
+        ("drop", "refuse", "drop"),
+    ],
+)
+def test_a_model_says_otherwise_than_its_provider(
+    of_model: Json, of_provider: Json, done: str
+) -> None:
+    row = ModelConfig(name="m", provider="p", hosted_tools=of_model)
+    account = ProviderConfig(
+        dialect="openai_chat", base_url="https://a.test/v1", hosted_tools=of_provider
+    )
+
+    assert target_of(row, account, "m").drops_hosted == (done == "drop")
