@@ -58,25 +58,28 @@ class _Parts:
         self.parts = parts
         self._inner = inner
         self._width = anyio.CapacityLimiter(_AT_ONCE)
-        self._failures: list[GatewayError] = []
+        self._failure: GatewayError | None = None
 
     async def ask(self, requests: Sequence[Request]) -> None:
         """Ask for all parts, a few at a time; the first that fails ends the others."""
         async with task_group() as group:
             for part, request in zip(self.parts, requests, strict=True):
                 group.start_soon(self._one, part, request, group.cancel_scope)
-        if self._failures:
-            raise self._failures[0]
+        if self._failure is not None:
+            raise self._failure
 
     async def _one(self, part: _Part, request: Request, scope: anyio.CancelScope) -> None:
         async with self._width:
-            if self._failures:
+            if self._failure is not None:
                 return
             try:
                 await self._heard(part, request)
             except GatewayError as error:
-                self._failures.append(error)
+                self._fail(error)
                 scope.cancel()
+
+    def _fail(self, error: GatewayError) -> None:
+        self._failure = self._failure or error
 
     async def _heard(self, part: _Part, request: Request) -> None:
         scanner = Scanner()

@@ -26,7 +26,7 @@ from gateway.stores.journal.journal import JournalLost
 from gateway.stores.journal.records import RunName, Sent
 from gateway.stores.journal.seal import JournalSealed
 from gateway.surfaces import spelled
-from gateway.surfaces.finishing import end
+from gateway.surfaces.finishing import end, let_go
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.kept import carry_of, wanted_by
 from gateway.surfaces.named import new_name
@@ -209,6 +209,7 @@ class Behind:
             plan = visit.plan
             label = plan.model.name if plan is not None else ""
             end(visit, visit.dialect, label, self.observer)
+            let_go(visit)
 
 
 async def sweeping(gate: Gate, current: Callable[[], Behind | None]) -> None:

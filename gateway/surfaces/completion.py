@@ -25,7 +25,7 @@ from gateway.surfaces import spelled
 from gateway.surfaces.accepted import GoesOn, accepted
 from gateway.surfaces.behind import Behind
 from gateway.surfaces.client_headers import attempted, forwarded, reads_for_s
-from gateway.surfaces.finishing import end, finished
+from gateway.surfaces.finishing import end, finished, let_go
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.handed import told_to_wait
 from gateway.surfaces.incoming import body_of, headers_of
@@ -98,13 +98,14 @@ class CompletionEndpoint:
         except GatewayError as error:
             visit.error = error
             await self._end(visit, send)
+            let_go(visit)
             return
         self._front.visits[visit.request_id] = visit
         try:
             await self._let_in(visit, receive, send)
         finally:
             del self._front.visits[visit.request_id]
-            visit.exchange = None  # each knows the other: only the collector would free them
+            let_go(visit)
             self._front.gate.leave()
 
     async def _let_in(self, visit: Visit, receive: Receive, send: Send) -> None:

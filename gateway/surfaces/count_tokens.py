@@ -21,6 +21,7 @@ from gateway.policy.models import Model
 from gateway.surfaces.client_headers import forwarded
 from gateway.surfaces.completion import Front
 from gateway.surfaces.counters import SPOKEN, Counter, counter_of
+from gateway.surfaces.finishing import forget_way
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.outcome import code_of, outcome_of
@@ -74,6 +75,7 @@ class CountTokensEndpoint:
             visit.status = response.status_code
         finally:
             visit.ledger.record(_finished(visit))
+            forget_way(visit.error)
         return response
 
     async def _respond(self, visit: _Visit, request: Request) -> Response:

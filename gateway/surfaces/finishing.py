@@ -59,6 +59,27 @@ def finished(visit: Visit, dialect: str, model: str) -> RequestFinished:
     )
 
 
+def let_go(visit: Visit) -> None:
+    """Break the circles in which *visit*, which has ended, would keep itself and its body.
+
+    Its exchange, its ledger and its error know it, the last by where it came about: only the
+    collector would free them, and that comes late.
+    """
+    error, visit.error, visit.exchange = visit.error, None, None
+    visit.ledger.holds.watch = None
+    forget_way(error)
+
+
+def forget_way(error: BaseException | None) -> None:
+    """Forget the frames that *error*, and those before it, went through: they have the request."""
+    several = [error]
+    while several:
+        one = several.pop()
+        if one is not None:
+            several += (one.__cause__, one.__context__)
+            one.__traceback__ = one.__cause__ = one.__context__ = None
+
+
 def _route(plan: Plan | None) -> Route:
     """Return who chose the technique of *plan*."""
     if plan is None or plan.why == "default":
