@@ -6,6 +6,8 @@ that of the first open call of its tool's name, or of the first that is open at 
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
+from collections.abc import Sequence
 from typing import Final
 
 import orjson
@@ -28,6 +30,7 @@ from techniques.core.request import (
 _COMMON: Final = frozenset({"role", "content", "images", "thinking", "tool_calls"})
 _TOOL: Final = _COMMON | {"tool_name", "name", "tool_call_id"}
 _ROLES: Final[dict[str, Role]] = {"system": "system", "developer": "developer", "user": "user"}
+_ANY: Final = ("any", "")
 
 
 def turns_of(turns: list[Json]) -> tuple[Message, ...]:
@@ -55,12 +58,32 @@ def parts_of(turn: JsonObject, at: str) -> tuple[Part, ...]:
     return (*images_of(turn, at), *((Text(content),) if content else ()))
 
 
+class _Open:
+    """Calls that have no result yet; each is found and taken without a look at all others."""
+
+    def __init__(self, calls: Sequence[ToolCall] = ()) -> None:
+        self._calls = dict(enumerate(calls))
+        self._places: dict[tuple[str, str], deque[int]] = defaultdict(deque)
+        for place, call in self._calls.items():
+            for known in (("id", call.id), ("name", call.name), _ANY):
+                self._places[known].append(place)
+
+    def take(self, call_id: str | None, name: str | None) -> ToolCall | None:
+        """Take the call of that id, else the first of that name, else the first of all."""
+        for known in (("id", call_id or ""), ("name", name or ""), _ANY):
+            places = self._places.get(known, ())
+            while places:
+                if (found := self._calls.pop(places.popleft(), None)) is not None:
+                    return found
+        return None
+
+
 class _Turns:
     """Reads turn by turn; ``open`` are the calls that have no result yet."""
 
     def __init__(self) -> None:
         self._made = 0
-        self._open: list[ToolCall] = []
+        self._open = _Open()
 
     def turn(self, turn: Json, at: str) -> Message:
         """Return *turn* as a message."""
@@ -82,7 +105,7 @@ class _Turns:
             self._call(call, f"{at}tool_calls[{place}]")
             for place, call in enumerate(items(turn, "tool_calls", at))
         ]
-        self._open = calls or self._open
+        self._open = _Open(calls) if calls else self._open
         thinking = (Thinking(thought),) if thought else ()
         return Message("assistant", (*thinking, *parts_of(turn, at), *calls), None, _rest(turn))
 
@@ -107,11 +130,8 @@ class _Turns:
 
     def _answered(self, call_id: str | None, name: str | None) -> str:
         """Return the id of the call that is answered, which is open no more."""
-        found = next((call for call in self._open if call.id == call_id), None)
-        found = found or next((call for call in self._open if call.name == name), None)
-        found = found or next(iter(self._open), None)
+        found = self._open.take(call_id, name)
         if found is not None:
-            self._open = [call for call in self._open if call is not found]
             return found.id
         self._made += 1
         return call_id or f"call_{self._made}"

@@ -36,7 +36,12 @@ def tools_of(body: Fields) -> Tools:
         _named(tool, f"tool_choice.tools[{n}]")
         for n, tool in enumerate(items(choice, "tools", "tool_choice."))
     ]
-    return tuple(tool for tool in tools if _is_allowed(tool, allowed))
+    names, kinds = _names(allowed), set(map(_kind, allowed))
+    return tuple(
+        tool
+        for tool in tools
+        if (tool.name in names if isinstance(tool, Tool) else _kind(tool.value) in kinds)
+    )
 
 
 def _listed(holder: Fields, at: str) -> Tools:
@@ -119,18 +124,17 @@ def _named(tool: Json, at: str) -> JsonObject:
     return tool
 
 
-def _is_allowed(tool: Tool | Opaque, allowed: list[JsonObject]) -> bool:
-    if isinstance(tool, Tool):
-        return any(tool.name in names for names in map(_names, allowed))
-    same = ("type", "server_label") if tool.value.get("type") == "mcp" else ("type",)
-    return any(all(one.get(n) == tool.value.get(n) for n in same) for one in allowed)
+def _names(allowed: list[JsonObject]) -> set[str]:
+    """Return the names of the tools that the *allowed* ones stand for."""
+    named = [one for one in allowed if one.get("type") != SEARCH]
+    names = {name for name, _ in namespaces.plain(named)}
+    return names if len(named) == len(allowed) else names | {SEARCH}
 
 
-def _names(one: JsonObject) -> frozenset[str]:
-    """Return the names of the tools that *one* entry of the allowed ones stands for."""
-    if one.get("type") == SEARCH:
-        return frozenset({SEARCH})
-    return frozenset(name for name, _ in namespaces.plain([one]))
+def _kind(tool: JsonObject) -> tuple[str, str]:
+    """Return what one of OpenAI's own tools has in common with the entry that allows it."""
+    kind: str = tool["type"]
+    return kind, repr(tool.get("server_label")) if kind == "mcp" else ""
 
 
 def choice_of(body: Fields, extra: JsonObject) -> ToolChoice | None:

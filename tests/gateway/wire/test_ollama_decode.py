@@ -25,6 +25,7 @@ from techniques.core.request import (
     ToolResult,
     said,
 )
+from tests.fakes.steps import steps
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 9).decode()
 ADD = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
@@ -374,3 +375,35 @@ def test_drafts_that_were_shown_are_taken_out_of_the_thinking() -> None:
     turn = {"role": "assistant", "content": "ok", "thinking": shown}
 
     assert turns(turn) == (Message("assistant", (Thinking("hm"), Text("ok"))),)
+
+
+@pytest.mark.parametrize("named", [{}, {"tool_name": "add"}, {"tool_name": "f7"}])
+def test_a_turn_of_many_calls_is_read_in_proportion_to_it(named: dict[str, Json]) -> None:
+    def conversation(size: int) -> list[Json]:
+        calls = [{"function": {"name": f"f{n}", "arguments": {}}} for n in range(size)]
+        result = {"role": "tool", "content": "1", **named}
+        return [{"role": "assistant", "tool_calls": calls}, *[result] * size]
+
+    few, many = conversation(40), conversation(160)
+
+    assert steps(lambda: turns(*many)) < 5 * steps(lambda: turns(*few))
+
+
+def test_each_call_is_answered_once_by_its_id_else_its_name_else_its_turn() -> None:
+    named = [("a", "x"), ("b", "y"), ("a", "z"), ("c", "w")]
+    calls = [{"id": id_, "function": {"name": name}} for name, id_ in named]
+    results: list[Json] = [
+        {"tool_call_id": "z"},
+        {"tool_name": "a"},
+        {"tool_name": "a"},
+        {},
+        {"tool_call_id": "other", "tool_name": "none"},
+    ]
+
+    _, *answers = turns(
+        {"role": "assistant", "tool_calls": calls},
+        *({"role": "tool", "content": "1", **result} for result in results),
+    )
+
+    told = [part.call_id for turn in answers for part in turn.parts if isinstance(part, ToolResult)]
+    assert told == ["z", "x", "y", "w", "other"]

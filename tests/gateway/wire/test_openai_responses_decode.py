@@ -29,6 +29,7 @@ from techniques.core.request import (
     said,
 )
 from techniques.core.signatures import marked
+from tests.fakes.steps import steps
 from tests.gateway.wire.responses_calls import CUSTOM, DIALECT, FUNCTION, call, decoded
 
 NAME = "openai_responses"
@@ -220,6 +221,16 @@ def test_only_the_tools_that_are_allowed_are_offered() -> None:
         SEARCH,
         servers[1],
     ]
+
+
+def test_tools_that_are_allowed_are_found_in_proportion_to_them() -> None:
+    def many(size: int) -> None:
+        tools = [{"type": "function", "name": f"f{n}"} for n in range(size)]
+        servers = [{"type": "mcp", "server_label": f"s{n}"} for n in range(size)]
+        choice = {"type": "allowed_tools", "mode": "auto", "tools": [*tools, *servers]}
+        assert len(decoded(tools=[*tools, *servers], tool_choice=choice).tools) == 2 * size
+
+    assert steps(lambda: many(160)) < 5 * steps(lambda: many(40))
 
 
 def test_settings_have_their_places() -> None:
