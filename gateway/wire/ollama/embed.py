@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Final, NoReturn
 
 import orjson
@@ -15,7 +16,7 @@ from gateway.wire.ollama.failure import failure
 from gateway.wire.ollama.fields import model_of
 from gateway.wire.openai_chat.fields import Fields, integer, text, wrong
 from gateway.wire.openai_chat.head import OWN, wishes_of
-from techniques.core.errors import GatewayError, RequestRejected
+from techniques.core.errors import GatewayError, RequestRejected, Said, UpstreamFailed
 from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.relayed import EMBEDDINGS
 from techniques.core.reply import Reply
@@ -69,8 +70,18 @@ class OllamaEmbed:
         )
 
     def _rewritten(self, asked: Fields, pieces: Sequence[bytes], summary: Summary) -> list[bytes]:
-        """Return the answer that *pieces* are together, as this dialect has it."""
-        return list(self._written(asked, vectors_of(b"".join(pieces)), summary))
+        """Return the answer that *pieces* are together, as this dialect has it.
+
+        Raises:
+            UpstreamFailed: Its vectors are no lists of numbers.
+        """
+        try:
+            vectors = vectors_of(b"".join(pieces))
+        except (ValueError, LookupError, TypeError):
+            said = Said(code="upstream_invalid_response")
+            why = "The provider's answer has an embedding that is not all numbers."
+            raise UpstreamFailed(why, "invalid_answer", said=said) from None
+        return list(self._written(asked, vectors, summary))
 
     def _written(
         self, asked: Fields, vectors: Sequence[bytes], summary: Summary
@@ -116,8 +127,9 @@ def vectors_of(answer: bytes) -> list[bytes]:
         vectors.append(answer[found.end() : end])
         at = end
     rows = orjson.loads(b"".join((*frame, answer[at:])))["data"]
-    places = [(row.get("index", place), row["embedding"]) for place, row in enumerate(rows)]
-    return [vectors[vector] for _, vector in sorted(places)]
+    if not all(isinstance(row.get("index"), int) for row in rows):
+        return [vectors[row["embedding"]] for row in rows]
+    return [vectors[row["embedding"]] for row in sorted(rows, key=itemgetter("index"))]
 
 
 def _spell() -> NoReturn:

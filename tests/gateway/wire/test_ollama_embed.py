@@ -11,7 +11,7 @@ from gateway.wire.dialect import Call, Summary, Times
 from gateway.wire.ollama import OllamaEmbed, OllamaEmbeddings
 from gateway.wire.ollama.embed import vectors_of
 from pricing.usage import Usage
-from techniques.core.errors import RequestRejected
+from techniques.core.errors import RequestRejected, UpstreamFailed
 from techniques.core.json import Json
 from techniques.core.reply import Reply
 
@@ -139,3 +139,20 @@ def test_a_large_answer_is_handed_on_in_pieces() -> None:
 
     assert orjson.loads(b"".join(pieces))["embeddings"] == vectors
     assert len(pieces) > 3
+
+
+@pytest.mark.parametrize("vector", ["AAAA", [[1]], {"a": 1}, [{"embedding": [1]}], None, 7])
+def test_an_answer_whose_vectors_are_none_is_a_failure_of_its_provider(vector: Json) -> None:
+    asked = call(input="a")
+    assert asked.rewrite is not None
+    raw = orjson.dumps({"data": [{"embedding": vector, "index": 0}]})
+
+    with pytest.raises(UpstreamFailed) as failed:
+        asked.rewrite([raw], SUMMARY)
+    assert failed.value.said.code == "upstream_invalid_response"
+
+
+@pytest.mark.parametrize("index", [None, "0", 1.5])
+def test_an_index_that_is_none_says_nothing(index: Json) -> None:
+    rows = [{"embedding": [1]}, {"embedding": [2], "index": index}, {"embedding": [3], "index": 0}]
+    assert vectors_of(orjson.dumps({"data": rows})) == [b"[1]", b"[2]", b"[3]"]
