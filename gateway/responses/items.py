@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from secrets import token_hex
 from typing import Final
 
+import orjson
+
 from techniques.core.json import Json, JsonObject
 
 _PREFIXES: Final[Mapping[str, str]] = {
@@ -30,6 +32,10 @@ def fresh_id(kind: str) -> str:
     return f"{_PREFIXES.get(kind, 'item')}_{token_hex(24)}"
 
 
+def _is_known(kind: Json) -> bool:
+    return isinstance(kind, str) and kind in _PREFIXES
+
+
 def kept_input(said: Json, name: Callable[[str], str] = fresh_id) -> list[JsonObject]:
     """Return what a client *said* as a list of items, each with an id.
 
@@ -43,7 +49,7 @@ def kept_input(said: Json, name: Callable[[str], str] = fresh_id) -> list[JsonOb
 
 def _kept(item: JsonObject, name: Callable[[str], str]) -> JsonObject:
     kind = item.get("type") or ("message" if "role" in item else "")
-    named = {"id": item.get("id") or name(kind), "type": kind}
+    named = {"id": item.get("id") or name(kind if _is_known(kind) else ""), "type": kind}
     if kind != "message":
         return {**item, **named}
     content = item.get("content")
@@ -61,7 +67,7 @@ def _text(text: str, *, is_answer: bool) -> JsonObject:
 
 def sent_again(items: Iterable[JsonObject]) -> list[JsonObject]:
     """Return *items* of an earlier turn as they are sent in front of a new one."""
-    return [_unnamed(item) if item.get("type") in _PREFIXES else item for item in items]
+    return [_unnamed(item) if _is_known(item.get("type")) else item for item in items]
 
 
 def _unnamed(item: JsonObject) -> JsonObject:
@@ -96,3 +102,8 @@ def _is_reference(item: Json) -> bool:
 def by_id(items: Sequence[JsonObject]) -> dict[str, JsonObject]:
     """Return *items* by their ids."""
     return {item["id"]: item for item in items if isinstance(item.get("id"), str)}
+
+
+def weight(items: Mapping[str, JsonObject], times: Mapping[str, int]) -> int:
+    """Return how many bytes *items* are where each stands as often as *times* says."""
+    return sum(len(orjson.dumps(item)) * times[one] for one, item in items.items())

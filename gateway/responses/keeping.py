@@ -123,6 +123,20 @@ class Keeping:
 
     async def keep(self, told: JsonObject) -> bool:
         """Keep what the client is *told*; return whether it can come back to that."""
+        try:
+            return await self.put(told)
+        except (DatabaseLost, TooBig) as error:
+            _log.warning("response.not_stored", reason=why_of(error))
+            self.warn(Warned("response_not_stored", "size" if isinstance(error, TooBig) else ""))
+            return False
+
+    async def put(self, told: JsonObject) -> bool:
+        """Do the same, and raise why it cannot be kept.
+
+        Raises:
+            DatabaseLost: The database does not take it.
+            TooBig: It is larger than one may be.
+        """
         response = self.wish.kept(told)
         if self._recent is not None:
             self._recent.note(self.wish.owner, response.output)
@@ -131,13 +145,8 @@ class Keeping:
         if response.state == "failed" and not self.on_failure:
             return True
         response = replace(response, created_ms=response.created_ms or self._shelf.clock())
-        try:
-            with anyio.CancelScope(shield=True):  # it is there, whoever has left
-                await self._shelf.put(response, self._most)
-        except (DatabaseLost, TooBig) as error:
-            _log.warning("response.not_stored", reason=why_of(error))
-            self.warn(Warned("response_not_stored", "size" if isinstance(error, TooBig) else ""))
-            return False
+        with anyio.CancelScope(shield=True):  # it is there, whoever has left
+            await self._shelf.put(response, self._most)
         return True
 
     def _says(self, *, stored: bool) -> dict[str, Json]:

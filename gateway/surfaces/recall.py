@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -11,11 +12,18 @@ import orjson
 
 from gateway.planning.plan import Plan
 from gateway.policy.keys import Caller
-from gateway.responses.items import kept_input, references, resolved, sent_again
+from gateway.responses.items import (
+    by_id,
+    kept_input,
+    references,
+    resolved,
+    sent_again,
+    weight,
+)
 from gateway.responses.keeping import Keeping, Wish
 from gateway.responses.recent import Recent
 from gateway.stores.database.engine import DatabaseLost
-from gateway.stores.responses.records import Response, ResponseName, ResponseSealed, is_id
+from gateway.stores.responses.records import Response, ResponseName, ResponseSealed
 from gateway.stores.responses.shelf import Shelf
 from techniques.core.errors import RequestRejected, TooLarge, Unavailable
 from techniques.core.json import Json, JsonObject
@@ -24,7 +32,6 @@ DIALECT: Final = "openai_responses"
 PREFIX: Final = "resp_"
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 _SHOWN: Final = 100
-_MOST_ITEMS: Final = 1000
 _OFTEN: Final = 16
 """How often in the time that a response is kept it is written down that it was used."""
 
@@ -133,8 +140,6 @@ class Recall:
 
     async def _before(self, name: ResponseName, shelf: Shelf) -> Sequence[Response]:
         """Return the conversation that ends with a response, nothing where that is not known."""
-        if not is_id(name.id):
-            return ()
         try:
             found = await shelf.chain(name, self.max_body)
             now_ms = shelf.clock()
@@ -166,22 +171,33 @@ class Recall:
     async def _items(
         self, owner: str, shelf: Shelf | None, ids: Sequence[str]
     ) -> dict[str, JsonObject]:
-        """Return those of the items called *ids* that are known."""
-        ids = list(dict.fromkeys(one for one in ids if is_id(one)))[:_MOST_ITEMS]
-        if not ids:
-            return {}
+        """Return those of the items called *ids* that are known.
+
+        Raises:
+            TooLarge: With each as often as it is referred to, they are more than a request may be.
+        """
+        times = Counter(ids)
         if shelf is None:
-            return self.recent.find(owner, ids)
-        found: dict[str, JsonObject] = {}
+            found = self.recent.find(owner, list(times))
+            self._must_hold(weight(found, times))
+            return found
+        found, size = {}, 0
         try:
-            holders = await shelf.table.holders(owner, ids)
+            holders = await shelf.table.holders(owner, list(times))
             for response_id in dict.fromkeys(holders.values()):
                 response = await shelf.find(ResponseName(owner, response_id))
-                for item in response.output if response is not None else ():
-                    found[str(item.get("id"))] = item
+                items = by_id(response.output if response is not None else ())
+                more = {one: item for one, item in items.items() if one in times}
+                size += weight(more, times)
+                self._must_hold(size)
+                found |= more
         except (DatabaseLost, ResponseSealed) as error:
             raise unavailable(error) from error
-        return {one: found[one] for one in ids if one in found}
+        return found
+
+    def _must_hold(self, size: int) -> None:
+        if size > self.max_body:
+            raise TooLarge("What the request refers to is larger than a request may be.")
 
     def _must_carry(self, shelf: Shelf | None, *, stored: bool) -> None:
         if not stored:

@@ -17,6 +17,7 @@ from gateway.runs.book import RunBook
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.journal.records import RunName, Stored
 from gateway.stores.responses.records import Response, ResponseName, ResponseSealed
+from gateway.stores.responses.shelf import TooBig
 from gateway.surfaces.recall import DIALECT, PREFIX, Recall, unavailable
 from gateway.surfaces.run_view import events_of, in_order, run_summary
 from gateway.surfaces.telling import summary_of
@@ -25,7 +26,7 @@ from gateway.wire.body import parse
 from gateway.wire.dialect import Call, Dialect, Encoder, Summary
 from pricing.usage import Usage
 from techniques.core.channel import EventStream
-from techniques.core.errors import GatewayError
+from techniques.core.errors import GatewayError, TooLarge
 from techniques.core.events import Event
 from techniques.core.json import Json, JsonObject
 from techniques.core.reply import Reply
@@ -49,6 +50,7 @@ class Unheard:
         """Keep a response that is about to be carried out, and return what is told of it.
 
         Raises:
+            TooLarge: It is larger than a response may be that is kept.
             Unavailable: It cannot be kept.
         """
         assert self.recall.shelf is not None
@@ -56,8 +58,15 @@ class Unheard:
         told: JsonObject = orjson.loads(self.dialect.whole(call, Reply(id=wish.known), _NONE))
         told |= wish.says(stored=True) | _standing("queued")
         keeping = Keeping(wish, self.recall.shelf, self.recall.max_size)
-        if not await keeping.keep(told):
-            raise unavailable(DatabaseLost())
+        try:
+            await keeping.put(told)
+        except TooBig as error:
+            raise TooLarge(
+                "What is asked for in the background is kept, and this is too large for that: the "
+                f"gateway's setting responses.max_size is {self.recall.max_size} bytes."
+            ) from error
+        except DatabaseLost as lost:
+            raise unavailable(lost) from lost
         return told
 
     async def withdrawn(self, wish: Wish) -> None:

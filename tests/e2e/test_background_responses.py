@@ -229,3 +229,12 @@ def test_one_that_has_ended_is_streamed_as_a_whole(pair: Pair) -> None:
     last = events[-1]
     assert last.type == "response.completed"
     assert last.response.to_dict() == told.to_dict()
+
+
+def test_what_is_too_large_to_be_kept_is_no_fault_of_the_database(pair: Pair) -> None:
+    body = {"model": "oa-model", "input": "x" * (2**23 - 100), "background": True}
+
+    refused = pair.send("POST", "/v1/responses", script.dumps(body))
+
+    assert (refused.status, refused.json["error"]["code"]) == (413, "request_too_large")
+    assert "responses.max_size" in refused.json["error"]["message"]

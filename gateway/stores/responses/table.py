@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
@@ -23,7 +23,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gateway.stores.database.engine import Database
 from gateway.stores.database.tables import RESPONSE_ITEMS, RESPONSES
-from gateway.stores.responses.records import PENDING, ResponseName, State
+from gateway.stores.responses.records import PENDING, ResponseName, State, is_id
+
+_T = TypeVar("_T")
 
 LONGEST: Final = 10_000
 """How many responses one conversation can have."""
@@ -31,6 +33,8 @@ LONGEST: Final = 10_000
 _OF: Final = RESPONSES.c
 _ITEM: Final = RESPONSE_ITEMS.c
 _BATCH: Final = 200
+_ASKED: Final = 5_000
+"""Items that are looked for at once: no database takes more than some ten thousand values."""
 _CHANGED: Final = ("parent", "state", "background", "used_ms", "size", "record")
 _PENDING: Final = or_(*(_OF.state == state for state in PENDING))
 
@@ -83,6 +87,8 @@ class ResponseTable:
 
     async def find(self, name: ResponseName) -> Row | None:
         """Return a response, None if there is none."""
+        if not is_id(name.id):
+            return None
         async with self._database.reading() as connection:
             found = (await connection.execute(select(RESPONSES).where(_is(name)))).first()
         return None if found is None else Row(*found)
@@ -93,17 +99,21 @@ class ResponseTable:
         No more are read when they have *most* bytes; the first then has a parent, as also where a
         parent is not there any more.
         """
+        if not is_id(name.id):
+            return []
         async with self._database.reading() as connection:
             found = (await connection.execute(_chain(name, most))).all()
         return [Row(*row[:-1]) for row in reversed(found)]
 
     async def holders(self, owner: str, items: Sequence[str]) -> dict[str, str]:
         """Return in which response each of *items* stands, of those that there are."""
-        query = select(_ITEM.item, _ITEM.response).where(
-            _ITEM.owner == owner, _ITEM.item.in_(items)
-        )
+        held = select(_ITEM.item, _ITEM.response).where(_ITEM.owner == owner)
+        found: dict[str, str] = {}
         async with self._database.reading() as connection:
-            return {row.item: row.response for row in await connection.execute(query)}
+            for part in _parts([one for one in items if is_id(one)], _ASKED):
+                among = held.where(_ITEM.item.in_(part))
+                found |= {row.item: row.response for row in await connection.execute(among)}
+        return found
 
     async def touch(self, names: Sequence[ResponseName], at_ms: int) -> None:
         """Note that these were used."""
@@ -231,5 +241,5 @@ async def _deleted(connection: AsyncConnection, names: Sequence[ResponseName]) -
     return gone
 
 
-def _parts(names: Sequence[ResponseName]) -> list[Sequence[ResponseName]]:
-    return [names[at : at + _BATCH] for at in range(0, len(names), _BATCH)]
+def _parts(several: Sequence[_T], most: int = _BATCH) -> list[Sequence[_T]]:
+    return [several[at : at + most] for at in range(0, len(several), most)]

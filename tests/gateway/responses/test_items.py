@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from gateway.responses.items import kept_input, references, resolved, sent_again
+from gateway.responses.items import kept_input, references, resolved, sent_again, weight
 from techniques.core.json import Json
 
 
@@ -77,3 +77,16 @@ def test_an_item_that_is_referred_to_takes_the_place_of_its_reference() -> None:
     assert resolved(said, {"fc_1": call}) == [said[0], unnamed, unnamed, said[3]]
     assert resolved("Hi", {"fc_1": call}) == "Hi"
     assert references("Hi") == []
+
+
+@pytest.mark.parametrize("kind", [["x"], {"a": 1}, 5, None, True])
+def test_an_item_whose_type_is_no_text_stays_as_it_came(kind: Json) -> None:
+    item = {"type": kind, "id": "i", "content": "x"}
+    assert kept_input([item]) == [item if kind else {**item, "type": ""}]
+    assert sent_again([item]) == [item]
+    assert len(kept_input([{"type": kind}])) == 1
+
+
+def test_items_weigh_what_they_come_to_where_they_stand_often() -> None:
+    items = {"a": {"id": "a"}, "b": {"id": "b", "x": "y" * 100}}
+    assert weight(items, {"a": 3, "b": 1}) == 3 * 10 + 10 + 107

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -114,3 +115,13 @@ async def test_one_that_is_too_large_is_not_written() -> None:
         with pytest.raises(TooBig):
             await shelf.put(response(words="x" * MOST), MOST)
     assert table.batches == []
+
+
+async def test_an_item_is_not_found_by_a_name_that_no_database_takes() -> None:
+    table = Table()
+    one = response(1)
+    items = [{"id": "a\0b"}, {"id": "msg_1"}, {"id": 5}]
+    async with serving(table) as shelf:
+        await shelf.put(replace(one, object={**one.object, "output": items}), MOST)
+
+    assert table.written[0].items == ("msg_1",)

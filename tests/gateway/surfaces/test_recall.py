@@ -134,13 +134,15 @@ async def test_items_that_are_referred_to_are_found() -> None:
     assert spoken(await asked(recall, Caller("k2"), input=[reference])) == [reference]
 
 
-async def test_no_more_items_are_looked_for_than_a_database_is_asked_at_once() -> None:
-    recall, _ = place(response(1))
-    last = {"type": "item_reference", "id": "msg_1"}
-    many = [{"type": "item_reference", "id": f"other_{n}"} for n in range(999)]
+@pytest.mark.parametrize("is_on", [True, False])
+async def test_what_is_referred_to_is_no_larger_than_a_request_may_be(is_on: bool) -> None:  # noqa: FBT001
+    recall, _ = place(response(1), is_on=is_on, max_body=1000)
+    recall.recent.note("k1", response(1).output)
+    reference = {"type": "item_reference", "id": "msg_1"}
 
-    assert spoken(await asked(recall, input=[*many, *many, last]))[-1] == "A1"
-    assert spoken(await asked(recall, input=[*many, {**last, "id": "x"}, last]))[-1] == last
+    assert len((await asked(recall, input=[reference] * 5))["input"]) == 5
+    with pytest.raises(TooLarge):
+        await asked(recall, input=[reference] * 100)
 
 
 async def test_where_none_is_kept_a_request_goes_on_as_it_came() -> None:

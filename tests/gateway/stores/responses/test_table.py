@@ -1,13 +1,23 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import cast
 
 import pytest
 
-from gateway.stores.database.engine import opened
+from gateway.stores.database.engine import Database, opened
 from gateway.stores.responses.records import ResponseName
 from gateway.stores.responses.table import ResponseTable, Written
 from tests.gateway.stores.responses.scene import AT, row, written
+
+
+class Silent:
+    """A database that nothing may be asked of."""
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncGenerator[None, None]:
+        yield None
 
 
 @pytest.fixture
@@ -87,6 +97,21 @@ async def test_items_are_found_in_their_responses_and_go_with_them(table: Respon
     assert await table.holders("k1", asked) == {"msg_1": "resp_1", "msg_2": "resp_2"}
     await table.delete(name(1))
     assert await table.holders("k1", asked) == {"msg_2": "resp_2"}
+
+
+async def test_any_number_of_items_can_be_looked_for(table: ResponseTable) -> None:
+    await table.write(written(row(1), row(2)))
+    asked = ["msg_1", *(f"other_{n}" for n in range(300_000)), "msg_2"]
+    assert await table.holders("k1", asked) == {"msg_1": "resp_1", "msg_2": "resp_2"}
+
+
+async def test_no_database_is_asked_for_a_name_with_a_nul() -> None:
+    table = ResponseTable(cast("Database", Silent()))
+    odd = ResponseName("k1", "resp_1\0")
+
+    assert await table.find(odd) is None
+    assert await table.chain(odd, 1000) == []
+    assert await table.holders("k1", ["msg_1\0", "\0"]) == {}
 
 
 async def test_what_was_not_used_for_long_is_purged_a_batch_at_a_time(
