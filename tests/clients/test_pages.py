@@ -82,8 +82,8 @@ def test_claude_code_answers(address: str, tmp_path: Path) -> None:
 def test_codex_answers(address: str, tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     (folder.home / ".codex").mkdir()
-    usual, agents, alone = blocks("docs/clients/codex.md", "toml")
-    settings = (alone + usual + agents).replace(ADDRESS, address)
+    usual, alone = blocks("docs/clients/codex.md", "toml")
+    settings = (alone + usual).replace(ADDRESS, address)
     (folder.home / ".codex/config.toml").write_text(settings)
 
     ran = _typed("codex", folder, address, native("@openai/codex-*/vendor/*/bin/codex"))
