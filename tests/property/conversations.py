@@ -272,6 +272,13 @@ def unexplained(
     }
 
 
+def _schema(parameters: Json) -> Json:
+    """Return *parameters* with what is in an object told, which says nothing if nothing is."""
+    if not isinstance(parameters, dict) or parameters.get("type") != "object":
+        return parameters
+    return {"properties": {}, **parameters}
+
+
 def aspects(request: Request) -> dict[str, Json]:
     """Return what *request* says, by aspect."""
     parts = [(turn, part) for turn in request.messages for part in _all_parts(turn.parts)]
@@ -295,7 +302,7 @@ def aspects(request: Request) -> dict[str, Json]:
         "thinking": [part for _, part in parts if isinstance(part, Thinking | RedactedThinking)],
         "names": [turn.name for turn in request.messages if turn.name],
         "tools": [
-            (tool.name, tool.description, tool.parameters, bool(tool.strict))
+            (tool.name, tool.description, _schema(tool.parameters), bool(tool.strict))
             for tool in request.tools
             if isinstance(tool, Tool)
         ],
