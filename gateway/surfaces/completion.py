@@ -29,13 +29,7 @@ from gateway.surfaces.finishing import end, finished, let_go
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.handed import told_to_wait
 from gateway.surfaces.incoming import body_of, headers_of
-from gateway.surfaces.kept import (
-    carry_of,
-    is_kept,
-    sent_of,
-    wanted_by,
-    wants_no_wait,
-)
+from gateway.surfaces.kept import carry_of, is_kept, sent_of, wanted_by, wants_no_wait
 from gateway.surfaces.kept_encoder import KeptEncoder
 from gateway.surfaces.named import new_name
 from gateway.surfaces.recall import DIALECT, Recall, Recalled
