@@ -12,6 +12,7 @@ from time import monotonic, perf_counter
 from typing import Final
 
 import orjson
+import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -40,6 +41,8 @@ _NOT_COUNTED: Final = frozenset({"background", "store", "stream"})
 _MOST_BYTES = 64 * 1024
 _WAIT_S = 30.0
 _NO_PATH = frozenset({404, 405, 501})
+
+_log = structlog.get_logger()
 
 
 @dataclass(slots=True)
@@ -80,22 +83,24 @@ class CountTokensEndpoint:
 
     async def _respond(self, visit: _Visit, request: Request) -> Response:
         try:
-            tokens, source = await self._let_in(visit, request)
+            return await self._let_in(visit, request)
         except GatewayError as error:
             visit.error = error
         except asyncio.CancelledError:  # the time to drain is over, and the process ends
             visit.error = Unavailable("The gateway has stopped.")
-        else:
-            headers = {"x-lockgate-count-source": source}
-            return Response(self._spoken.encode(tokens), 200, headers, "application/json")
+        except Exception:  # noqa: BLE001 - the last resort: a bug must not cost more than its request
+            _log.exception("request.bug", request_id=visit.name)
+            visit.error = GatewayError("The gateway has failed.", code="internal_error")
         return failed(visit.error, self._dialect, visit.name)
 
-    async def _let_in(self, visit: _Visit, request: Request) -> tuple[int, str]:
+    async def _let_in(self, visit: _Visit, request: Request) -> Response:
         self._front.gate.enter()
         try:
-            return await self._count(visit, request)
+            tokens, source = await self._count(visit, request)
         finally:
             self._front.gate.leave()
+        headers = {"x-lockgate-count-source": source}
+        return Response(self._spoken.encode(tokens), 200, headers, "application/json")
 
     async def _call(self, caller: Caller, raw: bytes) -> Call:
         """Return what is to be counted, with the conversation that it goes on with in front."""

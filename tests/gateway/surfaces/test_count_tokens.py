@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, NoReturn
 
 import anyio
 import orjson
 import pytest
 from starlette.requests import Request
 from starlette.responses import Response
+from structlog.testing import capture_logs
 
 from gateway.app import MESSAGES
 from gateway.channels.retrying import RetryPolicy
@@ -21,8 +22,12 @@ from gateway.policy.keys import OpenDoor
 from gateway.policy.models import Catalogue, Model
 from gateway.surfaces.completion import Front
 from gateway.surfaces.count_tokens import CountTokensEndpoint
+from gateway.surfaces.counters import SPOKEN
+from gateway.surfaces.spoken import RESPONSES
 from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.provider import Target
+from gateway.wire.dialect import Dialect
+from techniques.core.errors import GatewayError
 from techniques.core.json import Json
 from tests.gateway.surfaces.scene import DIALECTS, Played, Upstream
 
@@ -40,7 +45,11 @@ def told(body: Json, status: int = 200) -> Upstream:
 
 
 async def counted(
-    upstream: Upstream, body: Json = ASKED, facts: list[Fact] | None = None, **headers: str
+    upstream: Upstream,
+    body: Json = ASKED,
+    facts: list[Fact] | None = None,
+    dialect: Dialect = MESSAGES,
+    **headers: str,
 ) -> Response:
     """Ask for a count of *body*; what is written down goes to *facts*."""
     told: list[Fact] = [] if facts is None else facts
@@ -55,7 +64,7 @@ async def counted(
 
     pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     request = Request({"type": "http", "method": "POST", "headers": pairs}, receive)
-    return await CountTokensEndpoint(front, MESSAGES).serve(request)
+    return await CountTokensEndpoint(front, dialect).serve(request)
 
 
 async def test_the_providers_own_count_is_given() -> None:
@@ -171,3 +180,30 @@ async def test_a_count_that_is_cut_off_is_told_so() -> None:
     assert isinstance(finished, RequestFinished)
     assert (answer.status_code, finished.outcome, finished.status) == (503, "unavailable", 503)
     assert upstream.given[0].closed
+
+
+@pytest.mark.parametrize("dialect", [MESSAGES, RESPONSES], ids=lambda one: one.name)
+@pytest.mark.parametrize("place", ["decode", "encode"])
+async def test_a_bug_costs_its_count_a_500_in_its_dialect_and_nothing_of_it_is_told(
+    dialect: Dialect, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> NoReturn:
+        raise ZeroDivisionError("secret detail")
+
+    facts: list[Fact] = []
+    broken = {**SPOKEN, dialect.name: SPOKEN[dialect.name]._replace(**{place: fails})}
+    monkeypatch.setattr("gateway.surfaces.count_tokens.SPOKEN", broken)
+    body = {"model": "claude-x", "input": "hi"} if dialect is RESPONSES else ASKED
+
+    with capture_logs() as logged:
+        answer = await counted(told({"input_tokens": 5}), body, facts, dialect)
+
+    assert [line["event"] for line in logged] == ["request.bug"]
+    failure = dialect.failure(GatewayError("The gateway has failed.", code="internal_error"))
+    failure = failure.named(answer.headers["x-lockgate-request-id"])
+    assert (answer.status_code, answer.body) == (500, failure.body)
+    assert answer.headers["content-type"] == "application/json"
+    finished = facts[-1]
+    assert isinstance(finished, RequestFinished)
+    assert (finished.outcome, finished.status) == ("internal_error", 500)
+    assert (finished.code, logged[0]["request_id"]) == ("internal_error", finished.request_id)
