@@ -73,7 +73,8 @@ class Keeping:
     """Keeps the response that its client is sent, before the client has its end.
 
     Without a *shelf* it is not kept. *recent* remembers its items. ``warn`` is told what the client
-    should know. ``on_failure`` tells whether one that has failed is kept, too.
+    should know. ``on_failure`` tells whether one that has failed is kept, too, ``too_big`` whether
+    it was not kept as it is larger than one may be.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Keeping:
         self.wish = wish
         self.warn: Callable[[Warned], None] = lambda _warned: None
         self.on_failure = True
+        self.too_big = False
         self._shelf = shelf
         self._most = most
         self._recent = recent
@@ -127,7 +129,8 @@ class Keeping:
             return await self.put(told)
         except (DatabaseLost, TooBig) as error:
             _log.warning("response.not_stored", reason=why_of(error))
-            self.warn(Warned("response_not_stored", "size" if isinstance(error, TooBig) else ""))
+            self.too_big = isinstance(error, TooBig)
+            self.warn(Warned("response_not_stored", "size" if self.too_big else ""))
             return False
 
     async def put(self, told: JsonObject) -> bool:

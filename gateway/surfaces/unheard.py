@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -32,6 +33,10 @@ from techniques.core.json import Json, JsonObject
 from techniques.core.reply import Reply
 
 _OVER: Final = frozenset({"completed", "failed", "cancelled"})
+_TOO_LARGE: Final = (
+    "The response has become larger than one may be that is kept: "
+    "the gateway's setting responses.max_size is %d bytes."
+)
 _SOON_S: Final = 0.2
 _NONE: Final = Summary(Usage(), 0, None, "unknown")
 
@@ -95,6 +100,7 @@ class Unheard:
         try:
             async with answer as events:
                 yield self._read_along(events, encoder, keeping, visit)
+            await self._fitted(row, keeping, keeping.told)
         except GatewayError as error:
             keeping.piece(encoder.fail(error))
             await self._failed(row, keeping.told)
@@ -171,7 +177,7 @@ class Unheard:
         else:
             return None
         await keeping.keep(told)
-        return keeping.wish.kept(told)
+        return await self._fitted(row, keeping, told)
 
     async def _completed(self, row: Response, run: Stored, keeping: Keeping) -> Response | None:
         """Keep the answer that a run has come to: nobody was there any more who did."""
@@ -181,7 +187,23 @@ class Unheard:
         for event in events_of(run):
             keeping.piece(encoder.feed(event))
         await keeping.last(encoder.end(run_summary(run)))
-        return None if keeping.told is None else keeping.wish.kept(keeping.told)
+        return None if keeping.told is None else await self._fitted(row, keeping, keeping.told)
+
+    async def _fitted(self, row: Response, keeping: Keeping, told: JsonObject | None) -> Response:
+        """Return how a response that has ended is kept; where *told* was too large, without output.
+
+        It must end in any case, and is kept then whatever its size: its input was small enough.
+        """
+        told = told or row.object
+        if keeping.too_big:
+            if told.get("status") in ("failed", "cancelled"):
+                told = told | {"output": []}
+            else:
+                told = row.object | _failure(
+                    _TOO_LARGE % self.recall.max_size, "response_too_large"
+                )
+            await Keeping(keeping.wish, self.recall.shelf, sys.maxsize).keep(told)
+        return keeping.wish.kept(told)
 
     def call_of(self, run: Stored) -> Call | None:
         """Return the call that a run carries out, None where that was not kept."""
@@ -215,5 +237,8 @@ def _why(run: Stored) -> str:
     return failed[-1][2] if failed else f"The response has failed: {run.standing.reason}."
 
 
-def _failure(message: str) -> JsonObject:
-    return {**_standing("failed"), "error": {"code": "server_error", "message": message}}
+def _failure(message: str, kind: str | None = None) -> JsonObject:
+    error: dict[str, Json] = {"code": "server_error", "message": message}
+    if kind is not None:
+        error["type"] = kind
+    return {**_standing("failed"), "error": error}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from tests.e2e.stored import Pair, paired
 from tests.e2e.turns import Turn
 from tests.fakes import script
+from tests.fakes.client import Reply
 from tests.fakes.gateway import Gateway
 from tests.fakes.script import Answer, Wait
 from tests.services.postgres import Postgres
@@ -238,3 +241,72 @@ def test_what_is_too_large_to_be_kept_is_no_fault_of_the_database(pair: Pair) ->
 
     assert (refused.status, refused.json["error"]["code"]) == (413, "request_too_large")
     assert "responses.max_size" in refused.json["error"]["message"]
+
+
+LARGE = Turn(parts=("word " * 400,))
+SMALL = {"store": "on", "max_size": 1500}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    folder = tmp_path_factory.mktemp("small")
+    with paired(folder, f"sqlite:///{folder}/kept.db", 1, responses=SMALL) as opened:
+        yield opened
+
+
+def gone_on_with(pair: Pair, response_id: str) -> Reply:
+    """Go on with a response as soon as it has ended; nobody has looked at it before."""
+    body = {"model": "oa-model", "input": "And?", "previous_response_id": response_id}
+    ends = time.monotonic() + 20
+    while (told := pair.send("POST", "/v1/responses", script.dumps(body))).status == 400:
+        assert told.json["error"]["code"] == "previous_response_not_ended"
+        assert time.monotonic() < ends, told.json
+        time.sleep(0.02)
+    return told
+
+
+@pytest.mark.parametrize("model", ["oa-model", "rs-model"])
+@pytest.mark.parametrize("stream", [False, True], ids=["alone", "listened to"])
+def test_one_that_becomes_too_large_to_be_kept_has_failed(
+    small: Pair, model: str, *, stream: bool
+) -> None:
+    client = small.client()
+    small.says(LARGE, lambda answer: answer.later(0.2))
+    body = {"model": model, "input": "Hello?", "background": True, "stream": stream}
+
+    begun = small.send("POST", "/v1/responses", script.dumps(body))
+    named = re.search(rb"resp_[0-9A-Za-z_-]+", begun.body)
+    assert named is not None
+    more = gone_on_with(small, named[0].decode())
+    told = client.responses.retrieve(named[0].decode())
+
+    assert (told.status, told.output) == ("failed", [])
+    assert told.error is not None
+    assert "responses.max_size is 1500" in told.error.message
+    error = told.error.to_dict()
+    assert (error["code"], error["type"]) == ("server_error", "response_too_large")
+    assert client.responses.cancel(told.id).to_dict() == told.to_dict()
+    with client.responses.retrieve(told.id, stream=True) as again:
+        assert [event.type for event in again][-1] == "response.failed"
+    assert small.send("GET", f"/v1/runs/{told.id}").json["state"] == "completed"
+    assert more.status == 200
+    assert stream == (b'"store":false' in begun.body)
+
+
+def test_how_one_ends_is_kept_though_that_takes_more_than_its_input_left(small: Pair) -> None:
+    small.upstream.chooses(lambda _asked: script.error(400, "no such thing " * 20))
+
+    def begun(length: int) -> Reply:
+        body = {"model": "oa-model", "input": "x" * length, "background": True}
+        return small.send("POST", "/v1/responses", script.dumps(body))
+
+    fits = bisect_left(range(1500), 413, key=lambda length: begun(length).status) - 1
+    last = begun(fits)
+    told = small.ended(last.json["id"])
+
+    assert (last.status, begun(fits + 1).status) == (200, 413)
+    assert (told.status, told.output) == ("failed", [])
+    assert told.error is not None
+    assert "no such thing" in told.error.message
+    small.says(HELLO)
+    assert gone_on_with(small, told.id).status == 200
