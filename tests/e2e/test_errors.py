@@ -189,6 +189,22 @@ def test_a_providers_failure_has_its_class_and_words(
 
 
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("status", [204, 302, 304, 307])
+def test_what_is_no_answer_and_no_error_is_the_providers_fault(
+    scene: Scene, model: str, status: int
+) -> None:
+    scene.upstream.plays(*[Answer(status=status, headers={"location": "/elsewhere"})] * 2)
+
+    with pytest.raises(openai.InternalServerError) as chatted:
+        chat(scene, model)
+    with pytest.raises(anthropic.InternalServerError) as messaged:
+        message(scene, model)
+
+    told = chatted.value.status_code, messaged.value.status_code
+    assert (*told, len(scene.upstream.asked)) == (502, 502, 2)
+
+
+@pytest.mark.parametrize("model", MODELS)
 def test_a_key_that_the_provider_refuses_is_not_the_clients(scene: Scene, model: str) -> None:
     failure = said(model, 401, "No such key: sk-canary-openai-c01d", "authentication_error")
     scene.upstream.plays(failure, failure)

@@ -199,6 +199,8 @@ def _classify(said: Said) -> tuple[FailureKind, bool]:
     names = f"{said.code} {said.type}"
     status = said.status
     text = f"{names} {said.message}"
+    if status is not None and status < 400:
+        return "server", True  # no answer, and no error: the provider is broken
     for statuses, words, kind in _BY_PHRASE:
         if status in statuses and words.search(text):
             return kind, False

@@ -15,6 +15,7 @@ def body(message: str, kind: str = "invalid_request_error") -> bytes:
 @pytest.mark.parametrize(
     ("status", "message", "kind", "retryable"),
     [
+        *((status, "prompt is too long", "server", True) for status in (204, 302, 304, 307)),
         (400, "messages: at least one message is required", "rejected", False),
         (400, "prompt is too long: 205000 tokens > 200000 maximum", "context_overflow", False),
         (400, "input length and `max_tokens` exceed context limit", "context_overflow", False),

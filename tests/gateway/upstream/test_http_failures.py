@@ -116,7 +116,7 @@ async def test_a_provider_that_falls_silent_in_mid_answer_is_given_up(
     [
         (400, "rejected", False),
         (401, "authentication", False),
-        (307, None, None),
+        (307, "server", True),
         (429, "rate_limited", True),
         (500, "server", True),
         (503, "overloaded", True),

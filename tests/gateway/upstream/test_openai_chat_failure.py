@@ -43,7 +43,7 @@ def failed(status: int, body: Any, **headers: str) -> Any:
         (522, "server", True),
         (524, "timeout", True),
         (529, "overloaded", True),
-        (301, "rejected", False),
+        *((status, "server", True) for status in (201, 204, 301, 302, 304, 307)),
     ],
 )
 def test_each_status_has_its_kind_ret_04(status: int, kind: str, *, retryable: bool) -> None:

@@ -45,7 +45,8 @@ _RETRYABLE = frozenset({"rate_limited", "overloaded", "server", "timeout", "inva
 def read_failure(status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFailed:
     """Return what an answer with an error *status* means."""
     said = _said(body, status)
-    kind = _BY_STATUS.get(status, "server" if status >= 500 else "rejected")
+    blamed = status < 400 or status >= 500  # no answer and no error: the provider is broken
+    kind = _BY_STATUS.get(status, "server" if blamed else "rejected")
     kind = _by_words(kind, said.message)
     return UpstreamFailed(
         said.message or f"The provider answered {status}.",
