@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, Generic, Protocol, TypeVar
 
+import anyio.lowlevel
+
 from gateway.upstream.faults import broken
 from gateway.upstream.packed import CODINGS, Packed
 from techniques.core.errors import UpstreamFailed
@@ -87,6 +89,7 @@ class Answer(Generic[SourceT]):
         """Return the next bytes; see ``Response.read``."""
         packed = self._packed
         if packed is not None and (data := packed.take()):
+            await anyio.lowlevel.checkpoint()  # few bytes may be a thousand steps
             return data
         while True:
             while not self._parts:

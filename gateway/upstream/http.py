@@ -15,6 +15,7 @@ from typing import Final
 
 import structlog
 
+from gateway.upstream.embeddings.batches import count_of
 from gateway.upstream.faults import endless
 from gateway.upstream.head import Head, Headed
 from gateway.upstream.provider import Provider, Reader, Target
@@ -39,13 +40,13 @@ _MOST_UNSAID: Final = 64 * 2**20
 """Bytes of an answer that may come without anything being said: a whole one, or an event."""
 _MOST_VECTORS: Final = 512 * 2**20
 """The same of embeddings: 2,048 of 3,072 numbers each are 140 MB, as OpenAI writes them."""
+_MOST_VECTOR: Final = 256 * 1024
+"""Bytes that one of them has at most where a few bytes may be many: 8,192 numbers are 180 KB."""
 _LINGER_S: Final = 0.25
 _WORDS_S: Final = 5.0
 _OK: Final = 200
 _PREAMBLE: Final = (Started, UsageReported, Note, Warned)
 """Events that may come although the model has not said anything yet."""
-
-
 _BOM: Final = b"\xef\xbb\xbf"
 _UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 """What a codec raises that meets a shape it did not expect."""
@@ -96,6 +97,16 @@ def _is_stream(content_type: str, start: bytes) -> bool:
     return said or start.lstrip(_BOM).startswith((b"data:", b"event:", b": "))
 
 
+def _most(request: Request, headers: Mapping[str, str]) -> int:
+    """Return how many bytes may come unsaid; packed, no more than the inputs can need."""
+    if request.role != EMBEDDING or request.relay is None:
+        return _MOST_UNSAID
+    if "content-encoding" not in headers:
+        return _MOST_VECTORS
+    given = request.relay.body.get("input")
+    return min(_MOST_VECTORS, _MOST_UNSAID + count_of(given) * _MOST_VECTOR)
+
+
 class _Call(Headed):
     """One call. Entering sends it and waits for the first content."""
 
@@ -131,7 +142,7 @@ class _Call(Headed):
         self._deadline = 0.0
         self._spoken = True
         self._unsaid = 0
-        self._most = _MOST_VECTORS if request.role == EMBEDDING else _MOST_UNSAID
+        self._most = 0
         self._finished: Finished | None = None
         self._over = False
         self._failure: UpstreamFailed | None = None
@@ -186,6 +197,7 @@ class _Call(Headed):
         if self._response.status != _OK:
             raise await self._refusal()
         channel, response = self._channel, self._response
+        self._most = _most(self._request, response.headers)
         chunk = await response.read()
         streamed = _is_stream(response.headers.get("content-type", ""), chunk)
         self._reader = channel.provider.reader(self._request, channel.target, streamed=streamed)

@@ -36,6 +36,8 @@ class EmbeddingsReader:
         Raises:
             UpstreamFailed: It is none, it reports a failure, or it has not a vector for each input.
         """
+        if self._scanner.cut:
+            raise unreadable("is not JSON")
         sheet = self._scanner.sheet()
         answer = self._checked(sheet)
         yield Started(model=as_text(answer.get("model")))
@@ -59,14 +61,17 @@ class EmbeddingsReader:
         rows = [row for row in as_list(answer.get("data")) if "embedding" in as_object(row)]
         if len(rows) != self._wanted:
             raise unreadable(f"has {len(rows)} embeddings for {self._wanted} inputs", usage)
-        if not sheet.finite:
+        if not sheet.finite or len(sheet.vectors) < self._wanted:
             raise unreadable("has an embedding that is not all numbers", usage)
         return answer
 
     def _value(self, sheet: Sheet) -> Json:
         try:
             return sheet.value()
-        except ValueError:  # its vectors are none that can be told by their ends
+        except ValueError:
+            if not sheet.vectors:
+                raise
+            # its vectors are none that can be told by their ends
             return orjson.loads(b"".join(self._scanner.pieces()))
 
 

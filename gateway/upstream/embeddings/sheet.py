@@ -13,7 +13,8 @@ from typing import Final
 
 import orjson
 
-from gateway.upstream.embeddings.vectors import Form, change_to, is_finite
+from gateway.upstream.embeddings.vectors import Form, change_to, is_finite, is_form
+from gateway.upstream.faults import endless
 from techniques.core.json import Json
 
 _VECTOR: Final = re.compile(rb'"embedding"\s*:\s*(?=["\[])')
@@ -21,6 +22,8 @@ _KEY: Final = 64
 """Bytes in which the key of a vector, cut off, is surely whole again."""
 _CLOSES: Final = {ord("["): b"]", ord('"'): b'"'}
 _FORMS: Final[dict[int, Form]] = {ord("["): "float", ord('"'): "base64"}
+_MOST_FRAME: Final = 64 * 2**20
+"""Bytes around all vectors of an answer; the rest of one that is a list of lists is among them."""
 _PIECE: Final = 64 * 1024
 """Bytes that are handed on at a time, at least: what comes in as many is not copied."""
 
@@ -68,12 +71,17 @@ class Scanner:
         self._vectors: list[bytes] = []
         self._finite = True
         self._open: list[bytes] = []  # of the frame, since the last vector
+        self._framed = 0  # bytes of it that came
         self._held = b""  # of the frame, in which a key may be cut off
         self._close = b""  # what ends the vector that has begun
         self._parts: list[bytes] = []  # of that
 
     def feed(self, chunk: bytes) -> None:
-        """Take *chunk*; what there is to write otherwise in it is written now."""
+        """Take *chunk*; what there is to write otherwise in it is written now.
+
+        Raises:
+            UpstreamFailed: It is not vectors that it goes on and on with.
+        """
         if self._wanted is not None and self._passes is not False:
             self._ready.append(chunk)
         at = 0
@@ -85,12 +93,17 @@ class Scanner:
             found = _VECTOR.search(chunk, at)
             if found is None:
                 known = max(len(chunk) - _KEY, at)
-                self._open.append(chunk[at:known])
+                self._around(chunk[at:known])
                 self._held = chunk[known:]
                 return
-            self._open.append(chunk[at : found.end()])
+            self._around(chunk[at : found.end()])
             self._begin(chunk[found.end()])
             at = self._go_on(chunk, found.end(), found.end() + 1)
+
+    @property
+    def cut(self) -> bool:
+        """Whether a vector has begun that has not ended."""
+        return bool(self._close)
 
     def sheet(self) -> Sheet:
         """Return the answer, all of which has come."""
@@ -101,6 +114,12 @@ class Scanner:
         if self._passes is not False:
             return grouped(self._ready)
         return iter((*self._ready, b"".join((*self._group, self._rest()))))
+
+    def _around(self, piece: bytes) -> None:
+        self._open.append(piece)
+        self._framed += len(piece)
+        if self._framed > _MOST_FRAME:
+            raise endless()
 
     def _rest(self) -> bytes:
         return b"".join((*self._open, self._held, *self._parts))
@@ -135,7 +154,10 @@ class Scanner:
             return
         self._vectors.append(b"")
         if not self._passes:
-            self._group += (frame, self._change(vector))
+            changed = self._change(vector)
+            if self._wanted is not None and vector[:1] != b"[":
+                self._finite = self._finite and is_form(changed, self._wanted)
+            self._group += (frame, changed)
             if sum(map(len, self._group)) >= _PIECE:
                 self._ready.append(b"".join(self._group))
                 self._group.clear()

@@ -16,6 +16,8 @@ Change: TypeAlias = Callable[[bytes], bytes]
 
 _LIST: Final = b"["
 _TEXT: Final = b'"'
+_NO_NUMBER: Final = (b"N", b"n", b"u", b"l", b'"', b"{")
+"""What is in all that JSON has but numbers and lists of them, and in no number."""
 _SWAPS: Final = sys.byteorder == "big"
 
 
@@ -25,8 +27,15 @@ def change_to(form: Form) -> Change:
 
 
 def is_finite(text: bytes, start: int, end: int) -> bool:
-    """Return whether what of a list stands there are numbers: neither NaN nor infinity nor null."""
-    return text.find(b"N", start, end) < 0 and text.find(b"n", start, end) < 0
+    """Return whether what of a list stands there are numbers: no NaN, null, text or object."""
+    return all(text.find(mark, start, end) < 0 for mark in _NO_NUMBER)
+
+
+def is_form(vector: bytes, form: Form) -> bool:
+    """Return whether *vector*, that was changed to *form*, is in it, with finite numbers."""
+    if form == "base64":
+        return vector[:1] == _TEXT
+    return vector[:1] == _LIST and is_finite(vector, 0, len(vector))
 
 
 def _packed(vector: bytes) -> bytes:

@@ -7,6 +7,8 @@ import zlib
 from collections.abc import Generator
 from time import monotonic
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from gateway.upstream import connection, http
@@ -17,6 +19,9 @@ from gateway.upstream.packed import Packed
 from gateway.upstream.provider import HttpCall
 from techniques.core.errors import UpstreamFailed
 from techniques.core.events import Event
+from techniques.core.json import JsonObject
+from techniques.core.relayed import EMBEDDING, EMBEDDINGS
+from techniques.core.request import Relay, Request
 from tests.fakes.script import JSON_TYPE, begin, raw, sse, text
 from tests.fakes.upstream import ScriptedUpstream
 from tests.gateway.upstream.bytes_scene import CALL, HANG, SSE, WHOLE, failing, playing, whole
@@ -151,6 +156,49 @@ async def test_a_bomb_is_unpacked_a_step_at_a_time() -> None:
 
     assert max(sizes) <= 2**18
     assert sum(sizes) == 2**26
+
+
+async def test_others_have_their_turn_between_the_steps_of_a_bomb() -> None:
+    bomb = gzip.compress(b" " * 2**24)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    async with (
+        playing([_GZIP + chunk(bomb) + b"0\r\n\r\n"]) as (transport, _),
+        anyio.create_task_group() as group,
+    ):
+        answer = await transport.post(CALL, monotonic() + 2.0)
+        await answer.read()
+        group.start_soon(others)
+        steps = 0
+        while await answer.read():
+            steps += 1
+        answer.close()
+        group.cancel_scope.cancel()
+
+    assert steps > 50
+    assert turns >= steps - 1
+
+
+@pytest.mark.parametrize(
+    ("inputs", "packed", "most"),
+    [(1, True, 150), (3, True, 250), (50, True, 900), (1, False, 900)],
+)
+async def test_packed_vectors_are_no_more_than_their_inputs_need(
+    monkeypatch: pytest.MonkeyPatch, inputs: int, most: int, *, packed: bool
+) -> None:
+    for name, size in {"_MOST_UNSAID": 100, "_MOST_VECTOR": 50, "_MOST_VECTORS": 900}.items():
+        monkeypatch.setattr(http, name, size)
+    body: JsonObject = {"input": ["x"] * inputs}
+    relay = Relay(EMBEDDINGS, None, body, lambda: Request("e"))
+    headers = {"content-encoding": "gzip"} if packed else {}
+
+    assert http._most(Request("e", role=EMBEDDING, relay=relay), headers) == most
 
 
 @pytest.mark.parametrize("cut", [1, 7, 10_000])

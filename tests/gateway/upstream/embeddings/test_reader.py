@@ -5,6 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from gateway.upstream.embeddings import sheet
 from gateway.upstream.embeddings.call import encode
 from gateway.upstream.embeddings.reader import EmbeddingsReader
 from gateway.upstream.provider import Target
@@ -18,6 +19,16 @@ from techniques.core.request import Relay, Request
 from tests.fakes.embeddings import answer_to
 
 TARGET = Target("e", "p", "real-e")
+
+
+_NO_VECTORS = (
+    *(b'["x"]', b"[true]", b"[false]", b"[{}]", b"{}", b"5", b"null"),
+    *(b'"no base64"', b'"AACAfw=="', b'"AACA"'),  # the second is infinity, the third half a number
+)
+
+
+def _two(vector: bytes) -> bytes:
+    return b'{"data": [{"embedding": %b}, {"embedding": %b}]}' % (vector, vector)
 
 
 def relay(**fields: Json) -> Relay:
@@ -80,6 +91,7 @@ def test_an_answer_without_usage_reports_none() -> None:
         (b'{"data": []}', "has 0 embeddings for 2 inputs"),
         (b'{"data": [{"embedding": [1]}, {"embedding": [NaN]}]}', "is not all numbers"),
         (b'{"data": [{"embedding": [1]}, {"embedding": [null]}]}', "is not all numbers"),
+        *((_two(vector), "is not all numbers") for vector in _NO_VECTORS),
     ],
 )
 def test_what_is_no_answer_may_be_asked_for_again(body: bytes, message: str) -> None:
@@ -145,3 +157,23 @@ def test_a_large_answer_is_handed_on_in_pieces(asked: str, given: str) -> None:
     assert len(pieces) > 3
     assert max(map(len, pieces)) <= 200_000
     assert orjson.loads(b"".join(pieces)) == answer_to({"model": "e", "input": texts}, form=asked)
+
+
+def test_a_text_that_no_base64_is_asked_for_may_stand_there_but_no_object() -> None:
+    asked = relay(encoding_format="base64")
+
+    assert read(_two(b'"AACAPw=="'), asked)
+    for vector in (b"{}", b'["x"]'):
+        with pytest.raises(UpstreamFailed, match="is not all numbers"):
+            read(_two(vector), asked)
+
+
+def test_a_vector_without_an_end_is_not_read_as_one() -> None:
+    assert "is not JSON" in failure(b'{"data": [{"embedding": [1, 1').message
+
+
+def test_what_is_no_vector_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheet, "_MOST_FRAME", 10_000)
+    assert "is not JSON" in failure(b" " * 9_000).message
+
+    assert "has no end" in failure(b" " * 11_000).message
