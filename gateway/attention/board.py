@@ -72,6 +72,7 @@ class Board:
         self.attending = attending
         self.counts = counts
         self._expires_s = expires_s
+        self.asking = anyio.Lock()  # else one sees a meter used up by who has not asked yet
         self.stirred = anyio.Event()
         """Set, and replaced, when anything has changed."""
 

@@ -21,6 +21,11 @@ async def asked_now(board: Board, person: Person) -> None:
         DatabaseLost: The database does not answer.
         StoreLost: The ledger does not.
     """
+    async with board.asking:
+        await _ask(board, person)
+
+
+async def _ask(board: Board, person: Person) -> None:
     for _ in range(_ROUNDS):
         now = board.clock()
         waiting = [it for it in await board.store.waiting(now) if it.person == person.name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import anyio
@@ -9,7 +10,9 @@ import pytest
 
 from gateway.attention.attending import Go, Hold, Suspend
 from gateway.attention.board import Question
-from gateway.attention.questions import SECOND, Decision
+from gateway.attention.memory import MemoryApprovals
+from gateway.attention.questions import SECOND, Ask, Decision
+from gateway.attention.rounds import asked_now
 from gateway.stores.database.records import NotThere, Taken
 from techniques.core.errors import Denied, KeyLimited, RequestRejected
 from techniques.core.groups import task_group
@@ -34,6 +37,27 @@ async def test_a_person_is_asked_three_times_and_then_when_the_first_is_an_hour_
     assert verdicts == [Go(2), Go(1), Hold(EPOCH + 3600 * SECOND)]
     assert (late.asked_at, early.asked_at) == (None, None)
     assert (await scene.board.one(late.id, APP)).asked_at is not None
+
+
+async def test_who_makes_a_question_that_is_being_asked_waits_until_it_is() -> None:
+    scene = Scene(persons=(person(asks=1),), store=_Slow())
+    made = await scene.board.ask(APP, Question("ana", "Deploy?"))
+
+    async with task_group() as group:
+        group.start_soon(scene.asking.beat)
+        await anyio.sleep(0.5)  # it has taken the only time, and is about to write it down
+        await asked_now(scene.board, scene.ana)
+        seen = await scene.board.one(made.id, APP)
+
+    assert seen.asked_at is not None
+
+
+class _Slow(MemoryApprovals):
+    """Takes a second to write down that a question is asked."""
+
+    async def begin(self, ask: Ask, hashes: Sequence[str]) -> bool:
+        await anyio.sleep(1)
+        return await super().begin(ask, hashes)
 
 
 async def test_being_away_leaves_nothing_and_being_available_clears_it() -> None:
