@@ -85,6 +85,19 @@ def told(piece: Traced) -> JsonObject:
     }
 
 
+def with_total(told: JsonObject, beside: JsonObject, summary: Summary) -> JsonObject:
+    """Return the usage *told* of an answer, with *beside* it that of the whole run, and its cost.
+
+    Where the client wants the total first, they change places.
+    """
+    if summary.trailer is None:
+        return told
+    if summary.total:
+        told, beside = beside, told
+    counts = {"calls": summary.calls, "cost_usd": summary.cost_usd}
+    return {**told, "lockgate": {**beside, **counts, "cost_source": summary.cost_source}}
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """An error response: its body is JSON bytes, an object.

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, NoReturn
 
 from gateway.wire.dialect import Call, Encoder, Failure, Summary
 from gateway.wire.openai_chat.encode import ChunkEncoder
 from gateway.wire.openai_chat.failure import failure
 from gateway.wire.openai_chat.fields import flag, integer, required, thing, wrong
-from gateway.wire.openai_chat.head import OWN, wishes_of
+from gateway.wire.openai_chat.head import parted
 from gateway.wire.openai_embeddings import is_input
 from gateway.wire.sse import EVENT_STREAM
 from techniques.core.errors import GatewayError, RequestRejected
-from techniques.core.json import NOTHING, Json, JsonObject
+from techniques.core.json import JsonObject
 from techniques.core.relayed import COMPLETIONS
 from techniques.core.reply import Reply
 from techniques.core.request import Relay
@@ -38,11 +37,7 @@ class OpenAICompletions:
             integer(body, name, least)
         options = thing(body, "stream_options") or {}
         include_usage = flag(options, "include_usage", "stream_options.") or False
-        wishes: Mapping[str, Json] = NOTHING
-        kept: bytes | None = raw
-        if not OWN.isdisjoint(body):
-            wishes = wishes_of(body)
-            body, kept = {k: v for k, v in body.items() if k not in OWN}, None
+        wishes, body, kept = parted(body, raw)
         relay = Relay(COMPLETIONS, kept, body, _spell, include_usage and streamed)
         return Call(COMPLETIONS, model, streamed, relay, relay.include_usage, wishes)
 

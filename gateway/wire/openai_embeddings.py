@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, NoReturn
 
 from gateway.wire.dialect import Call, Encoder, Failure, Summary
 from gateway.wire.openai_chat.failure import failure
 from gateway.wire.openai_chat.fields import integer, required, text, wrong
-from gateway.wire.openai_chat.head import OWN, wishes_of
+from gateway.wire.openai_chat.head import parted
 from gateway.wire.sse import EVENT_STREAM
 from techniques.core.errors import GatewayError, RequestRejected
-from techniques.core.json import NOTHING, Json, JsonObject
+from techniques.core.json import Json, JsonObject
 from techniques.core.relayed import EMBEDDINGS
 from techniques.core.reply import Reply
 from techniques.core.request import Relay
@@ -35,11 +34,7 @@ class OpenAIEmbeddings:
             raise wrong("encoding_format", " or ".join(_FORMS))
         integer(body, "dimensions", 1)
         text(body, "user")
-        wishes: Mapping[str, Json] = NOTHING
-        kept: bytes | None = raw
-        if not OWN.isdisjoint(body):
-            wishes = wishes_of(body)
-            body, kept = {k: v for k, v in body.items() if k not in OWN}, None
+        wishes, body, kept = parted(body, raw)
         relay = Relay(EMBEDDINGS, kept, body, _spell)
         return Call(EMBEDDINGS, model, streamed=False, relay=relay, wishes=wishes)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 
-from gateway.wire.dialect import Summary
+from gateway.wire.dialect import Summary, with_total
 from pricing.usage import Usage
 from techniques.core.carried import carrying
 from techniques.core.events import FinishReason, ToolCallStarted
@@ -53,17 +53,12 @@ def usage_object(usage: Usage) -> JsonObject:
 
 
 def reported(usage: Usage | None, summary: Summary) -> JsonObject:
-    """Return the answer's own *usage*, with what the whole run came to beside it.
-
-    Where the client wants the total first, they change places.
-    """
-    told, beside = usage_object(usage or summary.usage), usage_object(summary.usage)
-    if summary.trailer is None:
-        return told
-    if summary.total:
-        told, beside = beside, told
-    counts = {"calls": summary.calls, "cost_usd": summary.cost_usd}
-    return {**told, "lockgate": {**beside, **counts, "cost_source": summary.cost_source}}
+    """Return the answer's own *usage*, with what the whole run came to beside it."""
+    return with_total(
+        usage_object(summary.usage if usage is None else usage),
+        usage_object(summary.usage),
+        summary,
+    )
 
 
 def message_id(own: str, fallback: str) -> str:

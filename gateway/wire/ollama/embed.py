@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Final, NoReturn
@@ -15,7 +15,7 @@ from gateway.wire.ollama.common import lockgate, spent
 from gateway.wire.ollama.failure import failure
 from gateway.wire.ollama.fields import model_of
 from gateway.wire.openai_chat.fields import Fields, integer, text, wrong
-from gateway.wire.openai_chat.head import OWN, wishes_of
+from gateway.wire.openai_chat.head import parted
 from techniques.core.errors import GatewayError, RequestRejected, Said, UpstreamFailed
 from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.relayed import EMBEDDINGS
@@ -58,7 +58,7 @@ class OllamaEmbed:
     def _call(self, body: JsonObject, given: Json, more: Fields) -> Call:
         """Return the call for embeddings of what is *given*; who gives nothing asks nothing."""
         seen: Fields = {"model": model_of(body), "input": given or [], **more}
-        wishes: Mapping[str, Json] = NOTHING if OWN.isdisjoint(body) else wishes_of(body)
+        wishes, _, _ = parted(body, b"")
         return Call(
             EMBEDDINGS,
             model_of(body),

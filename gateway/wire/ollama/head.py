@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache, partial
 
 from gateway.wire.dialect import Call
 from gateway.wire.ollama.decode import chat_of, generate_of
 from gateway.wire.ollama.fields import GENERATE, NAME, in_common_words, model_of, streamed
-from gateway.wire.openai_chat.fields import Fields, items, rest, text
-from gateway.wire.openai_chat.head import OWN, wishes_of
-from techniques.core.json import NOTHING, Json, JsonObject
+from gateway.wire.openai_chat.fields import Fields, items, text
+from gateway.wire.openai_chat.head import parted
+from techniques.core.json import Json, JsonObject
 from techniques.core.request import Relay, Request
 
 
@@ -44,9 +44,7 @@ def _call(
     The relay is one to no provider: what it holds is looked at, and decoded.
     """
     model = model_of(body)
-    wishes: Mapping[str, Json] = NOTHING
-    if not OWN.isdisjoint(body):
-        wishes, body = wishes_of(body), rest(body, OWN)
+    wishes, body, _ = parted(body, raw)
     seen = in_common_words(body)
     relay = Relay(NAME, raw, seen, cache(partial(decode, body)), include_usage=True)
     return Call(

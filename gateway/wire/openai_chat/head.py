@@ -12,7 +12,7 @@ from gateway.wire.openai_chat.fields import NAME, flag, integer, required, thing
 from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.request import Relay
 
-OWN = frozenset({"reliability", "technique"})
+_OWN = frozenset({"reliability", "technique"})
 """Fields that only the gateway reads, in every dialect that has no place of its own for them."""
 
 
@@ -31,12 +31,7 @@ def call_of(body: JsonObject, raw: bytes) -> Call:
         integer(body, name, 1)
     options = thing(body, "stream_options") or {}
     include_usage = flag(options, "include_usage", "stream_options.") or False
-    wishes: Mapping[str, Json] = NOTHING
-    kept: bytes | None = raw
-    if not OWN.isdisjoint(body):
-        wishes = wishes_of(body)
-        body = {name: value for name, value in body.items() if name not in OWN}
-        kept = None
+    wishes, body, kept = parted(body, raw)
     if has_drafts(raw):
         body, kept = {**body, "messages": [_undrafted(turn) for turn in body["messages"]]}, None
     relay = Relay(NAME, kept, body, cache(partial(request_of, body)), include_usage and streamed)
@@ -52,7 +47,20 @@ def _undrafted(turn: Json) -> Json:
     return {**others, "reasoning_content": left} if left else others
 
 
-def wishes_of(body: JsonObject) -> Mapping[str, Json]:
+def parted(body: JsonObject, raw: bytes) -> tuple[Mapping[str, Json], JsonObject, bytes | None]:
+    """Return the wishes in *body*, and *body* and its bytes *raw* as a provider may see them.
+
+    The bytes are None where something was taken out.
+
+    Raises:
+        RequestRejected: The wishes are not in their form.
+    """
+    if _OWN.isdisjoint(body):
+        return NOTHING, body, raw
+    return _wishes(body), {name: value for name, value in body.items() if name not in _OWN}, None
+
+
+def _wishes(body: JsonObject) -> Mapping[str, Json]:
     """Return the ``reliability`` object; a ``technique`` beside it is a wish too, but weaker."""
     wishes = thing(body, "reliability") or {}
     technique = body.get("technique")

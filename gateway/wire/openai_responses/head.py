@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache, partial
 from typing import Final
 
 from gateway.wire.dialect import Call
 from gateway.wire.drafts import has_drafts
 from gateway.wire.openai_chat.fields import flag, integer, required, thing, wrong
-from gateway.wire.openai_chat.head import wishes_of
+from gateway.wire.openai_chat.head import parted
 from gateway.wire.openai_responses.decode import request_of
 from gateway.wire.openai_responses.fields import NAME
 from gateway.wire.openai_responses.reasoning import undrafted
 from techniques.core.errors import RequestRejected
-from techniques.core.json import NOTHING, Json, JsonObject
+from techniques.core.json import JsonObject
 from techniques.core.request import Relay
 
-_OWN: Final = frozenset({"reliability", "technique"})
 _INSTEAD: Final = ("prompt", "previous_response_id", "conversation")
 """With one of these a request may be without an input."""
 
@@ -31,12 +29,7 @@ def call_of(body: JsonObject, raw: bytes) -> Call:
     model = required(body, "model")
     _check(body)
     streamed = flag(body, "stream") or False
-    wishes: Mapping[str, Json] = NOTHING
-    kept: bytes | None = raw
-    if not _OWN.isdisjoint(body):
-        wishes = wishes_of(body)
-        body = {name: value for name, value in body.items() if name not in _OWN}
-        kept = None
+    wishes, body, kept = parted(body, raw)
     if has_drafts(raw) and isinstance(body.get("input"), list):
         left = [item for item in map(undrafted, body["input"]) if item is not None]
         body, kept = {**body, "input": left}, None

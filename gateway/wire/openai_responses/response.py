@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import uuid4
 
-from gateway.wire.dialect import Call, Summary
+from gateway.wire.dialect import Call, Summary, with_total
 from gateway.wire.openai_responses.output import Names, Status, names_of
 from pricing.usage import Usage
 from techniques.core.events import FinishReason
@@ -150,14 +150,7 @@ def usage_of(usage: Usage) -> JsonObject:
 
 
 def reported(usage: Usage | None, summary: Summary) -> JsonObject:
-    """Return the answer's own *usage*, with what the whole run came to beside it.
-
-    Where the client wants the total first, they change places.
-    """
-    told, beside = usage_of(summary.usage if usage is None else usage), usage_of(summary.usage)
-    if summary.trailer is None:
-        return told
-    if summary.total:
-        told, beside = beside, told
-    counts = {"calls": summary.calls, "cost_usd": summary.cost_usd}
-    return {**told, "lockgate": {**beside, **counts, "cost_source": summary.cost_source}}
+    """Return the answer's own *usage*, with what the whole run came to beside it."""
+    return with_total(
+        usage_of(summary.usage if usage is None else usage), usage_of(summary.usage), summary
+    )
