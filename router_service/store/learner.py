@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Final, Protocol
@@ -49,6 +49,8 @@ class Tells(Protocol):
 class Learner:
     """Brings what *table* has to *engine*, one after the other, and what is *served* of fits.
 
+    It rests by *sleep*, which takes seconds.
+
     Attributes:
         loaded: All that there was has been learnt once.
         lost: The database did not answer the last time.
@@ -61,8 +63,11 @@ class Learner:
         engine: Learns,
         counts: Tells,
         served: Served | None = None,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._table = table
+        self._sleep = sleep
         self._served = served
         self._engine = engine
         self._counts = counts
@@ -140,7 +145,7 @@ class Learner:
                 self.lost = True
                 if not failing:
                     _log.exception("observations.unlearnt")
-            await anyio.sleep(max(every_s, _REST * self._learning_s))
+            await self._sleep(max(every_s, _REST * self._learning_s))
 
     def _tell_sealed(self, number: int) -> None:
         if number and not self._sealed:

@@ -111,9 +111,9 @@ async def test_it_rests_longer_than_it_learns(table: Lost, monkeypatch: pytest.M
         await table.observe([observation(str(len(rests)))] if len(rests) == 1 else [])
 
     monkeypatch.setattr(f"{Learner.__module__}.perf_counter", lambda: clock[0])
-    monkeypatch.setattr(f"{Learner.__module__}.anyio.sleep", rest)
+    learner = Learner(table, Slow(clock), Counts(), sleep=rest)
     with pytest.raises(Enough):
-        await Learner(table, Slow(clock), Counts()).run(5.0, 90.0)
+        await learner.run(5.0, 90.0)
 
     assert rests == [5.0, 20.0, 5.0]
 
