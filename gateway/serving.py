@@ -30,10 +30,14 @@ from gateway.reloading import Reloader, reread
 from gateway.wiring import Parts, running
 from gateway.workers import RELOADS, UNFIT, Workers, end_with_parent, hung_up
 from router_service.groundwork.logs import set_up_logging
-from router_service.groundwork.protocol import Protocol
-from router_service.groundwork.server import DIED, SWITCH_S, Server
+from router_service.groundwork.server import (
+    BACKLOG,
+    DIED,
+    SWITCH_S,
+    Server,
+    uvicorn_settings,
+)
 
-_BACKLOG: Final = 4096
 _CLOSE_S: Final = 2
 """How long what was cut off may take to close."""
 
@@ -50,7 +54,7 @@ def serve(config: Config, known: Secrets, path: Path | None, *, keyed: bool) -> 
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((config.server.host, config.server.port))
-            listening.listen(_BACKLOG)  # who comes before the workers are there has to wait, only
+            listening.listen(BACKLOG)  # who comes before the workers are there has to wait, only
         except OSError as error:
             typer.echo(
                 f"error: server: {error.strerror}: {config.server.host}:{config.server.port}; "
@@ -166,7 +170,8 @@ def _run(reloader: Reloader, config: Config, listening: socket.socket) -> None:
     signal.signal(signal.SIGHUP, partial(_hang_up, reloader))
     signal.signal(UNFIT, lambda _signal, _frame: reloader.signal(unfit=True))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, RELOADS)
-    server = _Server(_uvicorn(application), application, config.server.drain_s, reloader.tick)
+    settings = uvicorn_settings(application, config.server.idle_s, _CLOSE_S)
+    server = _Server(settings, application, config.server.drain_s, reloader.tick)
     server.run(sockets=[listening])
     if server.died:
         sys.exit(DIED)
@@ -178,24 +183,6 @@ def _hang_up(reloader: Reloader, _signal: int, _frame: FrameType | None) -> None
         reloader.signal()
     elif parent_process() is None:  # which tells its workers
         os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _uvicorn(application: App) -> uvicorn.Config:
-    return uvicorn.Config(
-        application,
-        loop="auto",
-        http=Protocol,
-        log_config=None,
-        ws="none",
-        proxy_headers=False,
-        date_header=False,
-        lifespan="on",
-        access_log=False,
-        log_level="warning",
-        backlog=_BACKLOG,
-        server_header=False,
-        timeout_graceful_shutdown=_CLOSE_S,
-    )
 
 
 def _greet(config: Config, port: int, *, keyed: bool) -> None:

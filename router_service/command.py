@@ -14,8 +14,7 @@ from router_service.fitting.command import fit, inspect
 if TYPE_CHECKING:
     from router_service.process.config import ProcessSettings
 
-_BACKLOG: Final = 2048
-_KEEP_ALIVE_S: Final = 75
+_IDLE_S: Final = 75.0
 _FILE = typer.Option("-c", "--config", help="The configuration file; none: the defaults.")
 
 
@@ -32,6 +31,7 @@ def serve(context: typer.Context, config: Annotated[Path | None, _FILE] = None) 
     """
     if context.invoked_subcommand is not None:
         return
+    from router_service.groundwork.server import BACKLOG
     from router_service.process.config import Unusable, load
 
     try:
@@ -44,7 +44,7 @@ def serve(context: typer.Context, config: Annotated[Path | None, _FILE] = None) 
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, port))
-            listening.listen(_BACKLOG)  # who comes before it serves has to wait, and is not refused
+            listening.listen(BACKLOG)  # who comes before it serves has to wait, and is not refused
         except OSError as error:
             _stop(f"server: {error.strerror}: {host}:{port}")
         _serve(settings, listening)
@@ -68,36 +68,16 @@ def _prepare(settings: ProcessSettings) -> None:
 
 
 def _serve(settings: ProcessSettings, listening: socket.socket) -> None:
-    import uvicorn
-
     from router_service.app import application
     from router_service.groundwork.logs import set_up_logging
-    from router_service.groundwork.protocol import Protocol
-    from router_service.groundwork.server import DIED, SWITCH_S, Server
+    from router_service.groundwork.server import DIED, SWITCH_S, Server, uvicorn_settings
 
     set_up_logging()
     sys.setswitchinterval(SWITCH_S)
     host, port = listening.getsockname()[:2]
     typer.echo(f"routing at http://{f'[{host}]' if ':' in host else host}:{port}")
     sys.stdout.flush()
-    server = Server(
-        uvicorn.Config(
-            application(settings),
-            loop="auto",
-            http=Protocol,
-            log_config=None,
-            ws="none",
-            proxy_headers=False,
-            date_header=False,
-            lifespan="on",
-            access_log=False,
-            log_level="warning",
-            backlog=_BACKLOG,
-            server_header=False,
-            timeout_keep_alive=_KEEP_ALIVE_S,
-            timeout_graceful_shutdown=settings.server.drain_s,
-        )
-    )
+    server = Server(uvicorn_settings(application(settings), _IDLE_S, settings.server.drain_s))
     server.run(sockets=[listening])
     if not server.started:
         raise typer.Exit(2)

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from gateway.config.schema import Config
 
 _OPENED: Final[Mapping[str, tuple[str, ...] | None]] = {
-    "server": ("host", "port", "workers", "drain_s"),
+    "server": ("host", "port", "workers", "drain_s", "idle_s"),
     "pacing": ("predictor", "queue"),
     "store": None,
     "attention": ("expires", "attempts", "retry_s", "allow_private"),

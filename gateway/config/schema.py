@@ -33,7 +33,8 @@ from router_service.groundwork.section import Section
 class ServerConfig(Section):
     """The socket. ``keepalive_s``: silence after which a waiting stream gets a comment.
 
-    ``drain_s``: seconds that open answers get to end when the gateway is told to stop.
+    ``drain_s``: seconds that open answers get to end when the gateway is told to stop. ``idle_s``:
+    how long a connection stays open between two requests; a balancer must close it before.
     """
 
     host: str = "127.0.0.1"
@@ -42,6 +43,7 @@ class ServerConfig(Section):
     max_body: Size = 20 * 2**20
     keepalive_s: Seconds = Field(15.0, gt=0)
     drain_s: Seconds = Field(30.0, ge=0)
+    idle_s: Seconds = Field(75.0, ge=1)
 
 
 class UpstreamConfig(Section):

@@ -32,6 +32,7 @@ def config(**sections: Json) -> Config:
         ({"server": {"host": "::1"}}, ["server.host"]),
         ({"server": {"port": 1, "workers": 3}}, ["server.port", "server.workers"]),
         ({"server": {"drain_s": 1}}, ["server.drain_s"]),
+        ({"server": {"idle_s": 5}}, ["server.idle_s"]),
         ({"store": {"redis": "redis://r:6379"}}, ["store.redis"]),
         ({"store": {"on_loss": {"budgets": "local"}}}, ["store.on_loss.budgets"]),
         ({"database": {"url": "none"}}, ["database.url"]),

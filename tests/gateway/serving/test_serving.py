@@ -19,7 +19,7 @@ from gateway.pastes import pastes
 from gateway.serving import tuned
 from router_service.groundwork.server import SWITCH_S
 from techniques.core.json import Json
-from tests.fakes.client import CutOff, Exchange, Reply, request
+from tests.fakes.client import CutOff, Exchange, Reply, dial, request
 from tests.fakes.gateway import Gateway
 from tests.fakes.script import begin, sse, text
 from tests.fakes.upstream import ScriptedUpstream
@@ -57,6 +57,18 @@ def total(page: Reply) -> float:
     lines = page.body.decode().splitlines()
     counted = [line for line in lines if line.startswith("lockgate_requests_total{")]
     return sum(float(line.rpartition(" ")[2]) for line in counted if 'outcome="success"' in line)
+
+
+def test_a_connection_that_is_idle_for_as_long_as_it_may_is_closed(tmp_path: Path) -> None:
+    with Gateway(tmp_path, settings(idle_s=1)) as gateway:
+        connection = dial(gateway.port, request("/healthz", None, {}, "GET"))
+        told = b""
+        while piece := connection.recv(65_536):  # to its end, which is the server's doing
+            told += piece
+        connection.close()
+
+    assert told.startswith(b"HTTP/1.1 200")
+    assert b"connection: close" not in told.lower()
 
 
 def test_it_answers_at_its_address_and_told_to_stop_it_lets_an_open_answer_end(
