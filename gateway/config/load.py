@@ -11,17 +11,13 @@ from typing import Any, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
-)
+from pydantic_settings import SettingsConfigDict, SettingsError
 
 from gateway.config.embedded import embedded
 from gateway.config.partial import Partial
 from gateway.config.schema import Config, unknown_names
 from gateway.credentials import is_credential
+from router_service.groundwork.environment import FromEnvironment
 from router_service.groundwork.strict import read_yaml
 
 _PREFIX = "LOCKGATE_"
@@ -66,23 +62,8 @@ class Secrets:
     admin_token: str | None
 
 
-class _Settings(BaseSettings, Config):
-    model_config = SettingsConfigDict(
-        env_prefix=_PREFIX, env_nested_delimiter="__", frozen=True, extra="forbid"
-    )
-
-    @classmethod
-    def settings_customise_sources(  # noqa: PLR0917 - the signature is pydantic's
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Let the environment win over the file; read nothing else."""
-        del settings_cls, dotenv_settings, file_secret_settings
-        return env_settings, init_settings
+class _Settings(FromEnvironment, Config):
+    model_config = SettingsConfigDict(env_prefix=_PREFIX)
 
 
 class _Unrelated(_Settings):

@@ -10,10 +10,11 @@ from typing import Any, Final, Literal
 
 import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
 from router_service.groundwork.addresses import driven
+from router_service.groundwork.environment import FromEnvironment
 from router_service.groundwork.nearby import is_loopback
 from router_service.groundwork.section import Section
 from router_service.groundwork.strict import read_yaml
@@ -122,23 +123,8 @@ class ProcessSettings(Section):
         return self
 
 
-class _Settings(BaseSettings, ProcessSettings):
-    model_config = SettingsConfigDict(
-        env_prefix=_PREFIX, env_nested_delimiter="__", frozen=True, extra="forbid"
-    )
-
-    @classmethod
-    def settings_customise_sources(  # noqa: PLR0917 - the signature is pydantic's
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Let the environment win over the file; read nothing else."""
-        del settings_cls, dotenv_settings, file_secret_settings
-        return env_settings, init_settings
+class _Settings(FromEnvironment, ProcessSettings):
+    model_config = SettingsConfigDict(env_prefix=_PREFIX)
 
 
 def load(path: Path | None) -> ProcessSettings:
