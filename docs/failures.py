@@ -1,4 +1,4 @@
-"""What can fail, and how a client is told of it: the rows of the README's table."""
+"""What can fail, and how a client is told of it: the rows of the table in docs/errors.md."""
 
 from __future__ import annotations
 

@@ -92,6 +92,14 @@ def techniques() -> str:
     return _table((*head, "not when"), rows)
 
 
+def families() -> str:
+    """Return the table of the techniques' names, by family."""
+    names: dict[str, list[str]] = {}
+    for card in _own():
+        names.setdefault(card.traits.family, []).append(f"`{card.name}`")
+    return _table(("family", "techniques"), ((one, ", ".join(them)) for one, them in names.items()))
+
+
 def _own() -> list[Card]:
     """Return the cards, each once."""
     return [card for name, card in load(catalog).items() if name == card.name]
@@ -301,6 +309,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "headers": headers,
     "headers-without-effect": headers_without_effect,
     "techniques": techniques,
+    "families": families,
     "modality": modality,
     "delegation": delegation,
     "sources": sources,
