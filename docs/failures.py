@@ -105,6 +105,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("... as none of its draws was usable", TechniqueFailed("", code="no_usable_answer")),
     ("... as none kept the form asked for", TechniqueFailed("", code="invalid_answer")),
     ("The provider calls the request wrong", _upstream("rejected", 400)),
+    ("... or has no model of that name (any more)", _upstream("unknown_model", 404)),
     ("The prompt is too long for the model", _upstream("context_overflow", 400)),
     ("... or is known to be, before it is asked", _rejected("context_length_exceeded")),
     ("The provider's rate limit", _upstream("rate_limited", 429)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from techniques.core.channel import Member
 from techniques.core.errors import CapReached, HeldBack, UpstreamFailed
@@ -13,8 +13,10 @@ from techniques.core.request import Request
 
 Order: TypeAlias = Callable[[Request], Awaitable[Sequence[int]]]
 
-_CALLERS_OWN = "rejected"
-"""The kind of failure that another model would not mend."""
+_CALLERS_OWN: Final = frozenset({"rejected"})
+"""The kinds of failure that another model would not mend."""
+_NAMED_BY_CALLER: Final = _CALLERS_OWN | {"unknown_model"}
+"""The same where the caller has named the provider's model, which may be a slip of the pen."""
 
 
 class FallbackChannel:
@@ -23,7 +25,8 @@ class FallbackChannel:
     *moved* is told of each failure that was answered by going on, with the member asked next.
     *order* gives the places of the members in the order in which they are to be tried for a
     request. *patient* are the same members, willing to be held for longer: where no member would
-    take a request at once, the one that can take it soonest is asked again.
+    take a request at once, the one that can take it soonest is asked again. *named*: the caller
+    wrote the provider's own name of the first model; there may never have been one.
     """
 
     def __init__(
@@ -32,11 +35,14 @@ class FallbackChannel:
         moved: Callable[[UpstreamFailed, Member], None],
         order: Order | None = None,
         patient: Sequence[Member] = (),
+        *,
+        named: bool = False,
     ) -> None:
         self._members = members
         self._moved = moved
         self._order = order
         self._patient = patient
+        self._final = _NAMED_BY_CALLER if named else _CALLERS_OWN
 
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncGenerator[AsyncIterator[Event], None]:
@@ -52,7 +58,7 @@ class FallbackChannel:
                 events = await stack.enter_async_context(member.open(request))
             except UpstreamFailed as error:
                 self._told(failure, member)
-                if error.kind == _CALLERS_OWN:
+                if error.kind in self._final:
                     raise
                 held = held or isinstance(error, HeldBack)
                 failure = error

@@ -63,10 +63,12 @@ class Stack:
             return self._to_one(models[0])
         moved = partial(self._moved, models[0].target.shown)
         patient = [_named(one.target.shown, one, self._to_one(one)) for one in models]
+        named = models[0].name.endswith("*")
         if self.paced is None:
-            return FallbackChannel(patient, moved)
+            return FallbackChannel(patient, moved, named=named)
         moving = [_named(one.target.shown, one, self._to_one(one, moves=True)) for one in models]
-        return FallbackChannel(moving, moved, partial(self._order, models), patient)
+        order = partial(self._order, models)
+        return FallbackChannel(moving, moved, order, patient, named=named)
 
     def member(self, name: str, models: tuple[Model, ...], beside: Model | None = None) -> Member:
         """Return the first of *models* as a technique sees it, under the id *name*.

@@ -27,7 +27,7 @@ from techniques.core.errors import RequestRejected, UpstreamFailed
 
 _LIMITED: Final = 429
 _COUNTED: Final = ":requests:60"
-_UP: Final = frozenset({"rejected", "context_overflow", "authentication", "quota"})
+_UP: Final = frozenset({"rejected", "unknown_model", "context_overflow", "authentication", "quota"})
 """Failures that a provider which is up answers with, and charges no tokens for."""
 
 

@@ -17,6 +17,7 @@ from techniques.core.errors import (
     UpstreamFailed,
 )
 
+_WRONG = frozenset({"rejected", "unknown_model", "context_overflow"})
 _BY_ERROR: tuple[tuple[type[GatewayError], str], ...] = (
     (HeldBack, "held_back"),
     (StreamBroken, "truncated"),
@@ -47,6 +48,6 @@ def outcome_of(error: GatewayError | None, *, left: bool, bug: bool) -> str:
         return "success"
     if bug:
         return "internal_error"
-    if isinstance(error, UpstreamFailed) and error.kind in ("rejected", "context_overflow"):
+    if isinstance(error, UpstreamFailed) and error.kind in _WRONG:
         return "rejected"
     return next((word for kind, word in _BY_ERROR if isinstance(error, kind)), "internal_error")

@@ -185,13 +185,15 @@ FailureKind = Literal[
     "server",
     "invalid_answer",
     "rejected",
+    "unknown_model",
     "authentication",
     "quota",
     "context_overflow",
 ]
 """What sort of failure of a provider. ``rate_limited`` and ``overloaded`` (503, 529) ask for less
 traffic; ``quota``: the account is used up, waiting does not help; ``rejected``: the provider calls
-the request wrong; ``authentication``: it does not take the gateway's own key."""
+the request wrong; ``unknown_model``: it has no model of the name that it was asked for, or has none
+for this account; ``authentication``: it does not take the gateway's own key."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,14 @@ _QUOTA = re.compile(
     r"(?i)insufficient[ _](?:quota|balance|credits?|funds)|billing_(?:hard_limit|not_active)"
     r"|account_deactivated"
 )
+_NO_MODEL = re.compile(
+    r"(?i)model[_ ]not[_ ](?:found|available|exist)|model_decommissioned|deploymentnotfound"
+    r"|\b(?:no such|unknown|invalid)[_ ]model\b|\bnot a valid model\b"
+    r"|\bunable to access .{0,20}model\b|\bno endpoints found for\b"
+    r"|\bmodels?[/: ]+[`'\"]?[^\s`'\"]+[`'\"]? "
+    r"(?:(?:is |was )?not found|(?:does not|doesn't) exist|(?:is|has been) (?:deprecated|retired))"
+)
+"""Nobody but the operator names a model to a provider."""
 _UNFIT = re.compile(r"(?i)\b(?:image|audio|video) input is not supported")
 _BAD_KEY = re.compile(
     r"(?i)invalid[_ ]api[_ ]key|incorrect api key|api[_ ]key not valid|api_key_invalid"
@@ -37,6 +45,7 @@ _BY_PHRASE: tuple[tuple[frozenset[int | None], re.Pattern[str], FailureKind], ..
     (frozenset({None, 500}), _UNFIT, "rejected"),  # llama.cpp calls it a fault of its own
     (frozenset({None, 402, 403, 429}), _QUOTA, "quota"),
     (frozenset({None, 400, 403}), _BAD_KEY, "authentication"),
+    (frozenset({None, 400, 403, 404, 410}), _NO_MODEL, "unknown_model"),
 )
 """What an error text says is surer than the status that it came with."""
 _BY_STATUS: dict[int, tuple[FailureKind, bool]] = {

@@ -133,8 +133,8 @@ def _upstream_class(error: UpstreamFailed) -> int:
             return 529
         case "timeout":
             return 504
-        case "rejected" | "context_overflow":
+        case "rejected" | "unknown_model" | "context_overflow" as kind:
             status = error.said.status
-            return status if status in _PASSED_ON else 400
+            return status if status in _PASSED_ON else 404 if kind == "unknown_model" else 400
         case _:  # a conflict may be over when the call is made again
             return 409 if error.said.status == 409 else 502

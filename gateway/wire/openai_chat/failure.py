@@ -73,6 +73,7 @@ _UPSTREAM: dict[FailureKind, _Words] = {
     "invalid_answer": _Words(502, "upstream_error", "upstream_invalid_response"),
     "context_overflow": _Words(400, "invalid_request_error", "context_length_exceeded"),
     "rejected": _Words(400, "invalid_request_error", "upstream_rejected"),
+    "unknown_model": _Words(404, "invalid_request_error", "model_not_found"),
     "server": _Words(502, "upstream_error", None),
     "transport": _Words(502, "upstream_error", None),
 }
@@ -108,9 +109,12 @@ def _upstream(error: UpstreamFailed) -> _Words:
     if isinstance(error, HeldBack):
         return words._replace(code=error.code)
     status = error.said.status
-    if error.kind == "rejected" and status == 403:
+    if error.kind in {"rejected", "unknown_model"} and status == 403:
         return _Words(403, "permission_error", "upstream_forbidden")
-    if error.kind in {"rejected", "context_overflow", "server"} and status in _KEPT:
+    if (
+        error.kind in {"rejected", "unknown_model", "context_overflow", "server"}
+        and status in _KEPT
+    ):
         return words._replace(status=status, type="invalid_request_error")
     return words
 

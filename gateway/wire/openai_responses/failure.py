@@ -16,6 +16,7 @@ _CODES: Final[Mapping[FailureKind, str]] = {
     "quota": "insufficient_quota",
     "context_overflow": "context_length_exceeded",
     "rejected": "invalid_prompt",
+    "unknown_model": "invalid_prompt",
 }
 _LIMITED: Final = "rate_limit_exceeded"
 _OTHERS: Final = "server_error"

@@ -66,7 +66,10 @@ async def test_when_all_are_down_the_last_failure_is_raised() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    ["transport", "timeout", "rate_limited", "overloaded", "server", "authentication", "quota"],
+    [
+        *("transport", "timeout", "rate_limited", "overloaded", "server", "authentication"),
+        *("quota", "unknown_model"),
+    ],
 )
 async def test_a_failure_that_is_not_the_callers_own_leads_to_the_next(kind: FailureKind) -> None:
     first, second = ScriptedChannel([down(kind=kind)]), ScriptedChannel(["second"])
@@ -85,6 +88,15 @@ async def test_a_request_that_is_wrong_is_wrong_for_the_next_model_too(
         await ask(over(moves, first, second), QUESTION)
 
     assert (second.asked, moves.steps) == ([], [])
+
+
+async def test_a_name_that_the_caller_wrote_and_the_provider_does_not_know_is_told() -> None:
+    first, second = ScriptedChannel([down("none", "unknown_model")]), ScriptedChannel([])
+    members = [Member(str(i), f"model-{i}", channel) for i, channel in enumerate((first, second))]
+    with pytest.raises(UpstreamFailed, match="none"):
+        await ask(FallbackChannel(members, Moves(), named=True), QUESTION)
+
+    assert second.asked == []
 
 
 async def test_an_answer_that_has_begun_stays_with_its_model() -> None:

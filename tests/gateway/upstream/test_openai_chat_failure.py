@@ -52,6 +52,48 @@ def test_each_status_has_its_kind_ret_04(status: int, kind: str, *, retryable: b
     assert (error.kind, error.retryable, error.said.status) == (kind, retryable, status)
 
 
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (404, {"message": "The model `m-1` does not exist or you do not have access to it."}),
+        (404, {"message": "x", "code": "model_not_found"}),
+        (403, {"message": "Project `p` has no access to it.", "code": "model_not_found"}),
+        (404, {"message": 'model "m:7b" not found, try pulling it first'}),
+        (404, {"message": "models/m-1 is not found for API version v1main"}),
+        (404, {"message": "The model 'm-1' has been deprecated, learn more here"}),
+        (400, {"message": "The model `m-1` is gone.", "code": "model_decommissioned"}),
+        (404, {"message": "It does not exist.", "code": "DeploymentNotFound"}),
+        (404, {"message": "No endpoints found for acme/m-1.", "code": 404}),
+        (400, {"message": "acme/m-1 is not a valid model ID", "code": 400}),
+        (400, {"message": "Invalid model: m-1", "type": "invalid_model", "code": "1500"}),
+        (400, {"message": "Model Not Exist", "type": "invalid_request_error"}),
+        (404, {"message": "Unable to access model m-1. Please visit us"}),
+    ],
+)
+def test_a_provider_that_has_no_such_model_says_so(status: int, error: Any) -> None:
+    told = failed(status, {"error": error})
+
+    assert (told.kind, told.retryable, told.said.status) == ("unknown_model", False, status)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (404, {"message": "Previous response with id 'resp_1' not found."}),
+        (400, {"message": "x", "code": "previous_response_not_found"}),
+        (404, {"message": "Item with id 'rs_1' not found. Items are not kept.", "param": "input"}),
+        (404, {"message": "No such File object: file-1"}),
+        (404, {"message": "Vector store with id [vs_1] not found."}),
+        (404, {"message": "No endpoints found that support tool use."}),
+        (400, {"message": "The model `m-1` does not support images."}),
+        (400, {"message": "Tool choice 'f' not found in 'tools'; the model may not call it."}),
+        (404, {"message": "Not Found"}),
+    ],
+)
+def test_what_the_client_named_and_is_not_there_is_its_own_mistake(status: int, error: Any) -> None:
+    assert failed(status, {"error": error}).kind == "rejected"
+
+
 @pytest.mark.parametrize("medium", ["image", "audio"])
 def test_a_picture_for_a_model_that_sees_none_is_the_clients_mistake_whatever_the_status(
     medium: str,

@@ -54,6 +54,8 @@ def upstream(kind: FailureKind, status: int | None = None) -> UpstreamFailed:
         (upstream("rejected", 400), 400, "invalid_request_error"),
         (upstream("rejected", 403), 403, "permission_error"),
         (upstream("rejected", 404), 404, "not_found_error"),
+        (upstream("unknown_model", 404), 404, "not_found_error"),
+        (upstream("unknown_model"), 404, "not_found_error"),
         (upstream("rejected", 409), 409, "invalid_request_error"),
         (upstream("rejected", 413), 413, "request_too_large"),
         (upstream("rejected", 422), 422, "invalid_request_error"),

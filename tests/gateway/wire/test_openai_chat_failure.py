@@ -32,7 +32,13 @@ def told(error: GatewayError) -> tuple[int, Any, dict[str, str]]:
 
 def upstream(kind: FailureKind, status: int | None = None, **more: Any) -> UpstreamFailed:
     retry_after = more.pop("retry_after", None)
-    retryable = kind not in {"quota", "rejected", "authentication", "context_overflow"}
+    retryable = kind not in {
+        "quota",
+        "rejected",
+        "unknown_model",
+        "authentication",
+        "context_overflow",
+    }
     said = Said(status, more.pop("message", "their words"), **more)
     return UpstreamFailed("x", kind, retryable=retryable, retry_after=retry_after, said=said)
 
@@ -98,6 +104,9 @@ def test_a_request_beyond_the_context_keeps_its_words_ret_03() -> None:
         ("server", 409, 409, "upstream_failed"),
         ("transport", None, 502, "upstream_failed"),
         ("rejected", 403, 403, "upstream_forbidden"),
+        ("unknown_model", 404, 404, "model_not_found"),
+        ("unknown_model", 400, 400, "model_not_found"),
+        ("unknown_model", None, 404, "model_not_found"),
         ("authentication", 401, 502, "upstream_authentication"),
     ],
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Final
 
 import orjson
 
@@ -39,6 +41,9 @@ _BY_STATUS: Mapping[int, FailureKind] = {
     524: "timeout",
     529: "overloaded",
 }
+_NOT_FOUND: Final = 404
+_NO_MODEL = re.compile(r"(?i)\bmodel\b")
+"""What is not found may also be a file, which the client has named."""
 _RETRYABLE = frozenset({"rate_limited", "overloaded", "server", "timeout", "invalid_answer"})
 
 
@@ -48,6 +53,8 @@ def read_failure(status: int, headers: Mapping[str, str], body: bytes) -> Upstre
     blamed = status < 400 or status >= 500  # no answer and no error: the provider is broken
     kind = _BY_STATUS.get(status, "server" if blamed else "rejected")
     kind = _by_words(kind, said.message)
+    if status == _NOT_FOUND and kind == "rejected" and _NO_MODEL.search(said.message):
+        kind = "unknown_model"
     return UpstreamFailed(
         said.message or f"The provider answered {status}.",
         kind,
