@@ -108,7 +108,7 @@ def _all(*, version: Annotated[bool, _VERSION] = False) -> None:
 def serve(config: Annotated[Path | None, FILE] = None) -> None:
     """Run the gateway until it is told to stop."""
     loaded, known = checked(config)
-    if warning := anyio.run(fetched, loaded.pricing.catalogue):
+    if warning := anyio.run(fetched, loaded.pricing.catalogue, loaded.upstream.proxy):
         typer.echo(f"warning: {warning}", err=True)
     for line in remarks(loaded, known):
         typer.echo(f"note: {line}", err=True)

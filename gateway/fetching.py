@@ -9,6 +9,8 @@ from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
+from pydantic import SecretStr
+
 from gateway.clock import utc_now
 from gateway.config.pricing import CatalogueConfig
 from gateway.upstream.pool import Endpoint, PooledTransport
@@ -24,8 +26,10 @@ _CONNECT_S: Final = 5.0
 _OK: Final = 200
 
 
-async def fetched(stated: CatalogueConfig | None) -> str | None:
+async def fetched(stated: CatalogueConfig | None, proxy: SecretStr | None = None) -> str | None:
     """Have the catalogue that *stated* names on disk, not older than it may be.
+
+    It is asked for by *proxy*, if there is one.
 
     Return why that could not be, None if all is well. It is never an error: prices that were kept
     go on to hold, and without any the tables do.
@@ -33,7 +37,7 @@ async def fetched(stated: CatalogueConfig | None) -> str | None:
     if stated is None or stated.url is None or _is_fresh(stated.cache, stated.keep):
         return None
     try:
-        record = _record(await _got(stated.url))
+        record = _record(await _got(stated.url, proxy))
         _replace(stated.cache, written(record))
     except UpstreamFailed as error:
         return _told(stated, error.message)
@@ -63,11 +67,12 @@ def _is_fresh(cache: Path, keep_s: float) -> bool:
     return timedelta(0) <= timedelta(seconds=age_s) < timedelta(seconds=keep_s)
 
 
-async def _got(address: str) -> bytes:
+async def _got(address: str, proxy: SecretStr | None) -> bytes:
     url = urlsplit(address)
     root = urlunsplit((url.scheme, url.netloc, "", "", ""))
     path = urlunsplit(("", "", url.path or "/", url.query, ""))
-    transport = PooledTransport(Endpoint(root, {}, _CONNECT_S, allow_private=True))
+    by = None if proxy is None else proxy.get_secret_value()
+    transport = PooledTransport(Endpoint(root, {}, _CONNECT_S, allow_private=True, proxy=by))
     try:
         call = HttpCall(path, b"", {}, method="GET")
         response = await transport.post(call, monotonic() + _WITHIN_S)

@@ -70,7 +70,7 @@ async def reread(file: Path | None, served: Config, known: Secrets) -> Reread:
     if waiting:
         await judge(config, known)
     await _stays_closed(config, served)
-    warning = await fetched(config.pricing.catalogue)
+    warning = await fetched(config.pricing.catalogue, config.upstream.proxy)
     of = await anyio.to_thread.run_sync(_digests, config)
     return Reread(config, waiting, of, (warning,) if warning else ())
 

@@ -14,6 +14,7 @@ from typing import Final
 from pydantic import SecretStr
 
 from gateway.config import Config, ModelConfig, ProviderConfig
+from gateway.config.values import WITHOUT
 from gateway.metering.meters.local import LocalMeter
 from gateway.policy.accounts import account_of, elsewhere, is_single, served, stated_windows
 from gateway.policy.models import Model
@@ -97,7 +98,7 @@ class Upstreams:
             models = served(name, self.config.models)
             account.single = is_single(models)
             account.breaks_after(self.config.upstream.breaker)
-            if _reached(row) != _reached(was):
+            if _reached(name, self.config) != _reached(name, before.config):
                 account.forget_health()
             declared = stated_windows(row, models)
             if declared != stated_windows(was, served(name, before.config.models)):
@@ -160,6 +161,7 @@ class UpstreamBuilder:
                 connect_s=config.upstream.connect_s,
                 pool=config.upstream.pool,
                 allow_private=row.allow_private,
+                proxy=proxy_of(row, config.upstream.proxy),
             )
         )
 
@@ -169,15 +171,25 @@ def _is_place(row: ProviderConfig, was: ProviderConfig | None) -> bool:
     return was is not None and all(getattr(row, name) == getattr(was, name) for name in _PLACE)
 
 
-def _reached(row: ProviderConfig) -> tuple[object, ...]:
+def proxy_of(row: ProviderConfig, common: SecretStr | None) -> str | None:
+    """Return the URL of the proxy by which *row* is reached; *common* is that of all."""
+    if row.proxy is None:
+        return None if row.allow_private else revealed(common)
+    own = revealed(row.proxy)
+    return None if own == WITHOUT else own
+
+
+def _reached(name: str, config: Config) -> tuple[object, ...]:
     """Return by what the provider is reached: where that changes, it is not known to be down."""
-    return (row.dialect, row.base_url, row.api_key, row.headers, row.allow_private, row.simulated)
+    row, proxy = config.providers[name], config.upstream.proxy
+    private, simulated = row.allow_private, row.simulated
+    place = (row.dialect, row.base_url, private, simulated, proxy_of(row, proxy))
+    return (*place, row.api_key, row.headers)
 
 
 def _goes_on(name: str, config: Config, before: Config) -> bool:
     """Tell whether the connections to *name* are those that there were *before*."""
-    row, was = config.providers[name], before.providers.get(name)
-    if was is None or _reached(row) != _reached(was):
+    if name not in before.providers or _reached(name, config) != _reached(name, before):
         return False
     now, then = config.upstream, before.upstream
     return (now.connect_s, now.pool) == (then.connect_s, then.pool)

@@ -26,7 +26,7 @@ _SECRET = re.compile(
     r"providers\..+\.api_key|router\.(token|embedding\.api_key|store\.encryption.*)|metrics\.token"
     r"|attention\.persons\..+_secret|journal\.encryption.*"
 )
-_ADDRESSES = frozenset({"store.redis", "database.url"})
+_ADDRESSES = re.compile(r"store\.redis|database\.url|(?:upstream|providers\.[^.]+)\.proxy")
 _WITH_PASSWORD = re.compile(r"//[^/@]*:[^/@$]+@")
 _FILES = re.compile(  # named from the folder of the configuration
     r"reliability\.calibration|router\.(embedding\.folder|acm_linear\.file)"
@@ -160,7 +160,7 @@ def _written(value: str, at: str, folder: Path, problems: list[str]) -> str:
         return said + _secret(value.removeprefix(said), at, folder, problems)
     if _SECRET.fullmatch(at):
         return _secret(value, at, folder, problems)
-    if at in _ADDRESSES and (value.startswith("file:") or _WITH_PASSWORD.search(value)):
+    if _ADDRESSES.fullmatch(at) and (value.startswith("file:") or _WITH_PASSWORD.search(value)):
         return _secret(value, at, folder, problems)
     said = _substituted(value, at, problems)
     return str(folder / said) if _FILES.fullmatch(at) else said

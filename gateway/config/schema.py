@@ -26,7 +26,7 @@ from gateway.config.router import RouterConfig, channels_of
 from gateway.config.sandbox import SandboxConfig
 from gateway.config.thinking import Style, unfit
 from gateway.config.tracing import TracingConfig
-from gateway.config.values import Seconds, Size
+from gateway.config.values import OwnProxy, Proxy, Seconds, Size
 from router_service.groundwork.section import Section
 
 
@@ -54,6 +54,7 @@ class UpstreamConfig(Section):
     content; the n-th waits up to ``backoff_s`` · 2^n. A provider that asks to wait longer than
     ``max_wait_s`` is not waited for. ``pool`` connections at most to one account, 0: no limit. A
     model that fails ``breaker`` times in a row is not asked for a while, 0: it is always asked.
+    ``proxy`` is the URL of one that leads to all providers that are not ``allow_private``.
     """
 
     connect_s: Seconds = Field(5.0, gt=0)
@@ -64,6 +65,7 @@ class UpstreamConfig(Section):
     max_wait_s: Seconds = Field(60.0, ge=0)
     pool: int = Field(0, ge=0)
     breaker: int = Field(5, ge=0)
+    proxy: Proxy | None = None
 
 
 class SimulatedConfig(Section):
@@ -92,13 +94,15 @@ class ProviderConfig(Section):
     ``llama_cpp`` says that it is a server of llama.cpp, and what is done with its slots.
     ``priced_as`` names the provider of the price tables whose prices hold here (``none``:
     nobody's); absent, the address tells. ``hosted_tools`` is what is done with tools that another
-    provider would carry out itself, such as a web search: a 400, or they are left out.
+    provider would carry out itself, such as a web search: a 400, or they are left out. ``proxy``
+    is that of this provider alone, ``none``: it is reached without.
     """
 
     dialect: Literal["openai_chat", "openai_responses", "anthropic"]
     base_url: str = ""
     api_key: SecretStr | None = None
     allow_private: bool = False
+    proxy: OwnProxy | None = None
     headers: Mapping[str, str] = {}
     thinking_style: Style | None = None
     vendor: VendorName = "auto"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, SecretStr
 
+WITHOUT: Final = "none"
 _SIZES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _SIZES |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _TIMES = {"": 1.0, "MS": 0.001, "S": 1.0, "M": 60.0, "H": 3600.0, "D": 86400.0}
@@ -40,6 +42,25 @@ def _zone(value: str) -> str:
     return value
 
 
+def _proxy(value: SecretStr) -> SecretStr:
+    if not _is_proxy(value.get_secret_value()):
+        raise ValueError("write http://HOST:PORT, or http://NAME:PASSWORD@HOST:PORT")
+    return value
+
+
+def _is_proxy(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        named = bool(url.hostname) and url.port != 0
+    except ValueError:
+        return False
+    return named and url.scheme == "http" and not (url.path.strip("/") or url.query or url.fragment)
+
+
+def _own_proxy(value: SecretStr) -> SecretStr:
+    return value if value.get_secret_value() == WITHOUT else _proxy(value)
+
+
 def worded(value: Any) -> Any:
     """Return *value*, a truth value as the word it was: YAML reads ``off`` and ``on`` so."""
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
@@ -53,3 +74,9 @@ Seconds = Annotated[float, BeforeValidator(_duration)]
 
 Zone = Annotated[str, AfterValidator(_zone)]
 """The IANA name of a time zone, such as ``Europe/Berlin``."""
+
+Proxy = Annotated[SecretStr, AfterValidator(_proxy)]
+"""The URL of an HTTP proxy, which may have a password in it."""
+
+OwnProxy = Annotated[SecretStr, AfterValidator(_own_proxy)]
+"""The same, or ``none``."""

@@ -7,23 +7,21 @@ back to the pool; a body that is cut short fails.
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit
 
 import anyio
 import anyio.lowlevel
-from aiohappyeyeballs import start_connection
 
-from gateway.upstream.addresses import Addresses
 from gateway.upstream.answer import Answer
 from gateway.upstream.connection import Connection
+from gateway.upstream.dialing import straight, tunnelled
 from gateway.upstream.provider import HttpCall
 from gateway.upstream.redact import Mask
 from gateway.upstream.silence import SilenceWatch
@@ -31,7 +29,6 @@ from techniques.core.errors import UpstreamFailed
 
 _ALWAYS: Final = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "lockgate"}
 _KEPT_S: Final = 30.0
-_SECOND_TRY_S: Final = 0.25
 _HEADS: Final = 1024
 _SMALL_HEAD: Final = 2048
 
@@ -40,7 +37,7 @@ _SMALL_HEAD: Final = 2048
 class Endpoint:
     """Where an account is served. ``headers`` go with every call, credentials among them.
 
-    ``pool`` connections at most, 0: no limit.
+    ``pool`` connections at most, 0: no limit. ``proxy`` is the URL of one that leads to it.
     """
 
     base_url: str
@@ -48,6 +45,7 @@ class Endpoint:
     connect_s: float
     pool: int = 0
     allow_private: bool = False
+    proxy: str | None = None
 
 
 class PooledTransport:
@@ -63,11 +61,9 @@ class PooledTransport:
         self.mask = Mask(endpoint.headers)
         self._connect_s = endpoint.connect_s
         self._tls = _trust() if secure else None
-        self._addresses = Addresses(
-            self._name,
-            url.port or (443 if secure else 80),
-            allow_private=endpoint.allow_private,
-        )
+        dial = partial(tunnelled, endpoint.proxy) if endpoint.proxy else straight
+        port = url.port or (443 if secure else 80)
+        self._dial = dial(self._name, port, allow_private=endpoint.allow_private)
         self._heads: dict[tuple[str, str, tuple[tuple[str, str], ...]], bytes] = {}
         self._idle: list[Connection] = []
         self._keeps = True
@@ -175,9 +171,7 @@ class PooledTransport:
             ) from error
 
     async def _connect(self) -> Connection:
-        found = await self._addresses.find()
-        connected = await start_connection(found, happy_eyeballs_delay=_SECOND_TRY_S)
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connected = await self._dial()
         try:
             _, connection = await asyncio.get_running_loop().create_connection(
                 Connection,

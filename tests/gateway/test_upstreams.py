@@ -11,7 +11,7 @@ from gateway.metering.meters.local import LocalMeter
 from gateway.stores.ledger import WindowReading, WindowState
 from gateway.upstream import provider, providers
 from gateway.upstream.account import Account
-from gateway.upstreams import UpstreamBuilder, Upstreams
+from gateway.upstreams import UpstreamBuilder, Upstreams, proxy_of
 from techniques.core.json import Json
 
 ROW: dict[str, Json] = {
@@ -55,6 +55,9 @@ def window(name: str, cap: int) -> WindowState:
         ({"headers": {"x-a": "1"}}, True, False),
         ({"upstream": {"connect_s": 1}}, True, False),
         ({"upstream": {"pool": 1}}, True, False),
+        ({"upstream": {"proxy": "http://p:3128"}}, True, False),
+        ({"proxy": "http://p:3128"}, True, False),
+        ({"proxy": "none"}, True, True),
         ({"base_url": "https://elsewhere.example/v1"}, False, False),
         ({"dialect": "anthropic"}, False, False),
         ({"vendor": "groq"}, False, True),
@@ -68,6 +71,24 @@ def test_what_nothing_speaks_against_is_taken_over(
     assert (second.accounts["a"] is first.accounts["a"]) is same_account
     assert (second.transports["a"] is first.transports["a"]) is same_connections
     assert second.accounts["b"] is first.accounts["b"]
+
+
+@pytest.mark.parametrize(
+    ("row", "way"),
+    [
+        ({}, "http://all:3128"),
+        ({"allow_private": True}, None),
+        ({"proxy": "none"}, None),
+        ({"proxy": "http://own:1"}, "http://own:1"),
+        ({"proxy": "http://own:1", "allow_private": True}, "http://own:1"),
+    ],
+)
+def test_the_proxy_of_all_leads_to_providers_that_are_not_near(
+    row: dict[str, Json], way: str | None
+) -> None:
+    stated = config(upstream={"proxy": "http://all:3128"}, **row)
+
+    assert proxy_of(stated.providers["a"], stated.upstream.proxy) == way
 
 
 def test_a_provider_that_goes_and_comes_is_another() -> None:

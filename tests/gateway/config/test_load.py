@@ -83,6 +83,12 @@ def test_sizes_are_bytes(file: Path, text: str, bytes_: int) -> None:
         ("providers: {x: {dialect: smoke, base_url: 'https://a.example'}}", "providers.x.dialect"),
         ("reliability: {on_error: shrug}", "reliability.on_error"),
         ("router: {lambda: -1}", "router.lambda"),
+        ("upstream: {proxy: 'https://p:3128'}", "upstream.proxy"),
+        ("upstream: {proxy: 'p:3128'}", "upstream.proxy"),
+        ("upstream: {proxy: none}", "upstream.proxy"),
+        ("upstream: {proxy: 'http://p:3128/path'}", "upstream.proxy"),
+        ("upstream: {proxy: 'http://p:port'}", "upstream.proxy"),
+        ("upstream: {proxy: 'http://me:pass@p:3128'}", "upstream.proxy"),
     ],
 )
 def test_each_fault_is_named_by_its_path(file: Path, text: str, path: str) -> None:
@@ -333,3 +339,15 @@ def test_workers_are_told_which_file_to_load(file: Path, monkeypatch: pytest.Mon
 
     hand_down(None, "/somewhere")
     assert handed_down() is None
+
+
+def test_a_password_of_a_proxy_comes_from_the_environment(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAY_OUT", "http://me:pass@p:3128")
+
+    config = loaded(file, "upstream: {proxy: '${WAY_OUT}'}")
+
+    assert config.upstream.proxy is not None
+    assert config.upstream.proxy.get_secret_value() == "http://me:pass@p:3128"
+    assert "pass" not in repr(config)

@@ -69,6 +69,7 @@ async def playing(
     pool: int = 0,
     host: str = "127.0.0.1",
     tls: ssl.SSLContext | None = None,
+    proxy: str | None = None,
 ) -> AsyncGenerator[tuple[PooledTransport, Peer], None]:
     peer = Peer(*script)
     server = await asyncio.start_server(peer.serve, "127.0.0.1", 0, ssl=tls)
@@ -80,6 +81,7 @@ async def playing(
             connect_s=2.0,
             pool=pool,
             allow_private=True,
+            proxy=proxy,
         )
     )
     try:

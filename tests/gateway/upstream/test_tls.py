@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 from gateway.upstream import pool
+from tests.fakes.proxy import proxying
 from tests.gateway.upstream.bytes_scene import (
     CALL,
     CHUNK,
@@ -55,6 +56,17 @@ async def test_a_provider_of_a_trusted_authority_is_called(tls: ssl.SSLContext) 
         assert await whole(transport) == b"{}"
         assert await whole(transport) == b"{}"
     assert peer.connections == 1
+
+
+@pytest.mark.usefixtures("trusting")
+async def test_behind_a_proxy_the_provider_is_spoken_to_under_tls_all_the_same(
+    tls: ssl.SSLContext,
+) -> None:
+    async with proxying() as proxy:
+        address = f"http://{proxy.address}"
+        async with playing([WHOLE], [WHOLE], tls=tls, proxy=address) as (transport, peer):
+            assert [await whole(transport), await whole(transport)] == [b"{}", b"{}"]
+    assert (len(proxy.asked), peer.connections) == (1, 1)
 
 
 async def test_an_unknown_authority_gets_no_byte_of_ours(tls: ssl.SSLContext) -> None:
