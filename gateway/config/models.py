@@ -40,7 +40,7 @@ class CapabilityConfig(Section):
     logprobs: bool = True
     seed: bool = True
     temperature: bool = True
-    max_completion_tokens: bool = False
+    max_completion_tokens: bool | None = None
     developer_role: bool = True
     many_systems: bool = True
     stream_usage: bool = True

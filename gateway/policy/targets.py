@@ -20,6 +20,11 @@ _EMBEDS = re.compile(r"(?:.*/)?text-embedding-")
 """How OpenAI calls all its models that make embeddings."""
 _SEEDLESS = frozenset({"anthropic", "openai_responses"})
 """The dialects that have no seed: a technique gives its draws none, which would only be lost."""
+_OLDER_LIMIT = re.compile(
+    r"mistral\.ai|deepseek\.com|cohere\.|perplexity\.ai|together\.|moonshot\.|api\.z\.ai|bigmodel\.cn"
+    r"|dashscope|siliconflow|deepinfra\.com|ollama\.com|:11434"
+)
+"""Hosts whose only documented name of the output limit is ``max_tokens``."""
 _BILLS = "openrouter"
 """The host that tells with each answer what it charges for it."""
 
@@ -29,7 +34,7 @@ def target_of(row: ModelConfig, account: ProviderConfig, model: str) -> Target:
     style = row.thinking_style or account.thinking_style
     thinks = thinks_of(model, account.dialect, account.base_url, style)
     wish = _wish(row.thinking, thinks)
-    stated = _stated(row, account.dialect)
+    stated = _stated(row, account)
     if account.simulated is not None and model in EMBEDDERS:
         stated.setdefault("embeddings", True)
     return Target(
@@ -55,13 +60,16 @@ def _bills(account: ProviderConfig) -> bool:
     return vendor_of(account.vendor, account.base_url, account.dialect).name == _BILLS
 
 
-def _stated(row: ModelConfig, dialect: str) -> dict[str, Any]:
-    """Return the capabilities that *row* states, or that go without saying in *dialect*."""
+def _stated(row: ModelConfig, account: ProviderConfig) -> dict[str, Any]:
+    """Return the capabilities that *row* states, or that go without saying at *account*."""
+    dialect = account.dialect
     stated = row.capabilities.model_dump(exclude={"reasoning"}, exclude_unset=True)
     if row.capabilities.reasoning:
         stated |= {"temperature": False, "max_completion_tokens": True}
     if row.capabilities.reasoning or dialect == "anthropic":
         stated.setdefault("logprobs", False)
+    if dialect == "openai_chat" and _OLDER_LIMIT.search(account.base_url.lower()):
+        stated.setdefault("max_completion_tokens", False)
     if dialect in _SEEDLESS:
         stated.setdefault("seed", False)
     return stated
@@ -73,7 +81,7 @@ def _inferred(model: str, thinks: Thinks, wish: ThinkingWish | None) -> dict[str
     bars = on and thinks.sampling == "off"
     return {
         "temperature": thinks.sampling != "never",
-        "max_completion_tokens": thinks.newer_limit,
+        "max_completion_tokens": thinks.newer_limit or None,
         "logprobs": thinks.sampling != "never" and not bars,
         "thinking": bars,
         "embeddings": True if _EMBEDS.match(model) else None,

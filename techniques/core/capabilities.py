@@ -21,7 +21,8 @@ class Capabilities:
         logprobs: It reports token log-probabilities.
         seed: It takes a seed.
         temperature: It takes a temperature; reasoning models often do not.
-        max_completion_tokens: Its output limit has that name and not ``max_tokens`` (OpenAI).
+        max_completion_tokens: Its output limit has that name and not ``max_tokens`` (OpenAI);
+            None: not known, the name that the client gave it is kept.
         developer_role: It knows turns of role ``developer``; else they are sent as ``system``.
         many_systems: It takes several system turns, anywhere; else they are joined into a first.
         stream_usage: It takes ``stream_options.include_usage``; else usage comes unasked or never.
@@ -39,7 +40,7 @@ class Capabilities:
     logprobs: bool = True
     seed: bool = True
     temperature: bool = True
-    max_completion_tokens: bool = False
+    max_completion_tokens: bool | None = None
     developer_role: bool = True
     many_systems: bool = True
     stream_usage: bool = True

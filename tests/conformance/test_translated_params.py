@@ -52,9 +52,7 @@ _USER: Final = {"metadata": {"user_id": "u-1"}}
 SENT: Final[dict[tuple[str, str], Sent]] = {
     ("chat", "openai_chat"): Sent(
         {
-            **_CHAT,
-            **{name: ASKED["chat"][name] for name in ("metadata", "service_tier", "seed")},
-            "logit_bias": {"1": -1},
+            **ASKED["chat"],
         }
     ),
     ("chat", "anthropic"): Sent(

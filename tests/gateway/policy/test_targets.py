@@ -74,7 +74,7 @@ def test_a_style_may_be_stated_of_a_model_or_of_its_provider() -> None:
 @pytest.mark.parametrize(
     ("model", "row", "temperature", "newer", "logprobs"),
     [
-        ("gpt-4o", {}, True, False, True),
+        ("gpt-4o", {}, True, None, True),
         ("o3", {}, False, True, False),
         ("gpt-5", {}, False, True, False),
         ("gpt-5.2", {}, True, True, True),
@@ -84,7 +84,7 @@ def test_a_style_may_be_stated_of_a_model_or_of_its_provider() -> None:
     ],
 )
 def test_what_a_reasoning_model_takes_is_inferred_unless_stated(
-    model: str, row: dict[str, Json], *, temperature: bool, newer: bool, logprobs: bool
+    model: str, row: dict[str, Json], *, temperature: bool, newer: bool | None, logprobs: bool
 ) -> None:
     can = target(model, **row).capabilities
 
@@ -93,6 +93,25 @@ def test_what_a_reasoning_model_takes_is_inferred_unless_stated(
         newer,
         logprobs,
     )
+
+
+@pytest.mark.parametrize(
+    ("address", "newer"),
+    [
+        ("https://api.mistral.ai/v1", False),
+        ("http://127.0.0.1:11434/v1", False),
+        ("https://api.openai.com/v1", None),
+        ("http://127.0.0.1:8000/v1", None),
+    ],
+)
+def test_the_limit_has_its_older_name_at_hosts_that_know_no_other(
+    address: str, *, newer: bool | None
+) -> None:
+    host = ProviderConfig(dialect="openai_chat", base_url=address, allow_private=True)
+
+    assert target("some-model", host).relayed.max_completion_tokens is newer
+    stated: Json = {"max_completion_tokens": True}
+    assert target("some-model", host, capabilities=stated).relayed.max_completion_tokens
 
 
 def test_a_relayed_body_is_changed_for_what_is_stated_alone() -> None:

@@ -93,10 +93,31 @@ def test_the_output_limit_has_one_name_par_01(
     }
 
 
-def test_a_plain_target_gets_the_old_name_par_01() -> None:
-    sent = [adapted(limits)[0] for limits in ({"max_completion_tokens": 9}, {"max_tokens": 9})]
+def test_a_target_of_the_old_name_gets_it_par_01() -> None:
+    sent = [
+        adapted(limits, max_completion_tokens=False)[0]
+        for limits in ({"max_completion_tokens": 9}, {"max_tokens": 9})
+    ]
 
     assert [(body.get("max_tokens"), len(body)) for body in sent] == [(9, 3), (9, 3)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "sent"),
+    [
+        ({"max_completion_tokens": 9}, {"max_completion_tokens": 9}),
+        ({"max_tokens": 9}, {"max_tokens": 9}),
+        ({"max_tokens": 9, "max_completion_tokens": 8}, {"max_completion_tokens": 8}),
+        (
+            {"max_tokens": None, "max_completion_tokens": 8},
+            {"max_tokens": None, "max_completion_tokens": 8},
+        ),
+    ],
+)
+def test_where_no_name_is_known_the_limit_keeps_the_clients_par_01(
+    limits: dict[str, int], sent: dict[str, int]
+) -> None:
+    assert adapted(limits)[0] == {**ASKED, "model": "host-model-1", **sent}
 
 
 def test_temperature_is_left_out_with_a_warning_par_01() -> None:

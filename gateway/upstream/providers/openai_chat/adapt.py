@@ -51,10 +51,15 @@ def _has_image(turn: Json) -> bool:
 
 
 def _limited(body: Body, can: Capabilities) -> Body:
-    """Give the output limit the one name that the target knows."""
+    """Give the output limit the one name that the target knows; it stays where none is known.
+
+    Of two only the newer is sent then, as OpenAI takes no request with both.
+    """
     old, new = body.get("max_tokens"), body.get("max_completion_tokens")
     name, other = "max_tokens", "max_completion_tokens"
-    if can.max_completion_tokens:
+    if can.max_completion_tokens is None and (old is None or new is None):
+        return body
+    if can.max_completion_tokens is not False:
         name, other, old, new = other, name, new, old
     if other not in body:
         return body
