@@ -1,12 +1,18 @@
-"""Tools that a provider carries out itself: what becomes of them at another."""
+"""What a provider does itself, with tools or with a conversation: what becomes of it at another."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from gateway.upstream.provider import Target
+from techniques.core.errors import RequestRejected
 from techniques.core.request import Opaque, Request, Tool
+
+_THREADS: Final = "anthropic"
+_UNTHREADED: Final = "thread_unsupported_request"
+"""What Anthropic calls it. Its SDKs then send the whole conversation, and no ``thread``."""
 
 
 def without_hosted(
@@ -27,6 +33,17 @@ def without_hosted(
         drop("tool_dropped", _field(tool, "type"))
     left = tuple(tool for tool in request.tools if not _is_foreign(tool, dialect))
     return replace(request, tools=left)
+
+
+def refuse_thread(request: Request) -> None:
+    """See that *request*, which the gateway writes, goes on with nothing that is kept elsewhere.
+
+    Raises:
+        RequestRejected: It is: what went before is known to the server that answered it alone.
+    """
+    if request.dialect == _THREADS and request.extra.get("thread") is not None:
+        message = "thread: no conversation is kept for this model; send all of its messages."
+        raise RequestRejected(message, code=_UNTHREADED, param="thread")
 
 
 def _is_foreign(tool: Tool | Opaque, dialect: str) -> bool:

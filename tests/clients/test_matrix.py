@@ -78,6 +78,25 @@ def test_a_loop_of_tools(stage: Stage, client: str, operation: str, model: str) 
 
 
 @models
+@each("client", who("runner"))
+def test_who_leaves_a_conversation_to_the_server_sends_it_whole_where_none_is_kept(
+    stage: Stage, client: str, model: str
+) -> None:
+    stage.upstream.chooses(speaks(CALLS, WARM))
+
+    said = stage.asks(client, "runner", model)
+
+    assert "failed" not in said, said
+    first, second = stage.upstream.asked
+    if first.body.get("thread"):
+        assert model.startswith("an"), "its provider is asked to keep it"
+        assert second.body["thread"]["type"] == "continue"
+    else:
+        assert "Hello?" in second.raw.decode()
+        assert "Oslo" in second.raw.decode().partition("Hello?")[2]
+
+
+@models
 @each("client", who("structured"))
 def test_structured_output(stage: Stage, client: str, model: str) -> None:
     stage.upstream.chooses(speaks(formed(SPOT)))

@@ -5,6 +5,7 @@ import pytest
 
 from gateway.upstream.providers.anthropic.failure import failed_inside
 from techniques.core.errors import FailureKind
+from techniques.core.json import Json
 from tests.gateway.upstream.anthropic_samples import ANTHROPIC
 
 
@@ -50,6 +51,27 @@ def test_an_error_status_is_classified(
     assert (failure.kind, failure.retryable) == (kind, retryable)
     assert failure.said.status == status
     assert failure.said.message == message
+
+
+@pytest.mark.parametrize(
+    ("details", "code"),
+    [
+        ({"error_code": "thread_not_found"}, "thread_not_found"),
+        ({}, None),
+        (None, None),
+        ([], None),
+        ("x", None),
+        ({"error_code": 7}, None),
+    ],
+)
+def test_the_name_that_the_provider_gives_a_failure_is_kept(
+    details: Json, code: str | None
+) -> None:
+    told = {"type": "not_found_error", "message": "m", "details": details}
+
+    failure = ANTHROPIC.failure(404, {}, orjson.dumps({"type": "error", "error": told}))
+
+    assert failure.said.code == code
 
 
 def test_the_wait_that_the_provider_asks_for_is_kept() -> None:

@@ -1,6 +1,8 @@
-"""Tools that only another provider has are refused, or left out where the operator says so."""
+"""What only another provider has is refused, or left out where the operator says so."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -90,6 +92,32 @@ def test_its_own_provider_gets_it_in_any_case(provider: Provider, hosted: Opaque
     call = provider.encode(_request(hosted, LOOK), DROPS)
 
     assert hosted.value in orjson.loads(call.body)["tools"]
+
+
+@pytest.mark.parametrize("provider", [OpenAIChat(), OpenAIResponses(), Anthropic()])
+@pytest.mark.parametrize("type_", ["create", "continue"])
+def test_a_conversation_that_only_its_server_has_is_refused_in_words_that_its_sdks_know(
+    provider: Provider, type_: str
+) -> None:
+    thread = {"thread": {"type": type_}}
+
+    with pytest.raises(RequestRejected) as refused:
+        provider.encode(
+            Request("m", (said("user", "hi"),), dialect="anthropic", extra=thread), DROPS
+        )
+
+    assert (refused.value.code, refused.value.param) == ("thread_unsupported_request", "thread")
+
+
+@pytest.mark.parametrize("provider", [OpenAIChat(), OpenAIResponses()])
+@pytest.mark.parametrize(
+    "asked",
+    [Request("m", (), dialect="anthropic", extra={"thread": None}), Request("m", (), dialect="")],
+)
+def test_whose_conversation_is_whole_is_not_refused(provider: Provider, asked: Request) -> None:
+    asked = replace(asked, messages=(said("user", "hi"),))
+
+    assert b"thread" not in provider.encode(asked, DROPS).body
 
 
 @pytest.mark.parametrize(

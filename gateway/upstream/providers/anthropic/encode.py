@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from gateway.upstream.hosted import without_hosted
+from gateway.upstream.hosted import refuse_thread, without_hosted
 from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.anthropic.headers import DIALECT, PATH, call_headers
 from gateway.upstream.providers.anthropic.losses import Losses
@@ -27,6 +27,7 @@ def encode_call(request: Request, target: Target) -> HttpCall:
     Raises:
         RequestRejected: It needs what the target does not have, or is strict and loses something.
     """
+    refuse_thread(request)
     losses = Losses(request)
     request = without_hosted(request, target, DIALECT if losses.own else "", losses.note)
     system, messages = encode_turns(request.messages, Parts(target, losses), losses)

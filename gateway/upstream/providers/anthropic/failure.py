@@ -113,11 +113,13 @@ def _read(body: JsonObject, status: int | None) -> Said:
     error = body.get("error")
     if not isinstance(error, dict):
         return Said(status, _plain(error if isinstance(error, str) else body.get("message")))
+    found = error.get("details")
+    details: JsonObject = found if isinstance(found, dict) else {}
     return Said(
         status,
         _plain(error.get("message")),
         type=_name(error.get("type")),
-        code=_name(error.get("code")),
+        code=_name(error.get("code") or details.get("error_code")),
         param=_name(error.get("param")),
     )
 

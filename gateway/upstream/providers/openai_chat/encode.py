@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import orjson
 
-from gateway.upstream.hosted import without_hosted
+from gateway.upstream.hosted import refuse_thread, without_hosted
 from gateway.upstream.openai.closed import is_closed
 from gateway.upstream.openai.losses import Losses, refuse
 from gateway.upstream.openai.payload import as_object
@@ -90,6 +90,7 @@ def _stream_options(request: Request, target: Target, asked: JsonObject) -> Json
 def _written(request: Request, target: Target, losses: Losses) -> Body:
     if request.sampling.n > 1:
         raise refuse("more than one choice here", "n")
+    refuse_thread(request)
     request = without_hosted(request, target, DIALECT, losses.drop)
     extra = losses.keep(request.extra)
     optional: JsonObject = {

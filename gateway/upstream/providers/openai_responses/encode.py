@@ -6,7 +6,7 @@ from typing import Final, TypeGuard
 
 import orjson
 
-from gateway.upstream.hosted import without_hosted
+from gateway.upstream.hosted import refuse_thread, without_hosted
 from gateway.upstream.openai.losses import Losses
 from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.openai_responses import options
@@ -80,6 +80,7 @@ def _steered(body: Body, target: Target, losses: Losses) -> Body:
 
 
 def _written(request: Request, target: Target, losses: Losses) -> Body:
+    refuse_thread(request)
     request = without_hosted(request, target, DIALECT, losses.drop)
     body: JsonObject = {"model": target.model, **conversation_of(request, losses)}
     options.sampling(request.sampling, body, losses)
