@@ -253,7 +253,7 @@ def broken_stream() -> str:
 
 def responses_fields() -> str:
     """Return the table of what becomes of a Responses request at providers of other APIs."""
-    head = ("asked for", "chat completions provider", "Anthropic provider")
+    head = ("asked for", "OpenAI's chat completions", "those of others", "Anthropic provider")
     return _table(head, responses.rows())
 
 

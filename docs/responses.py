@@ -10,13 +10,17 @@ import orjson
 from gateway.upstream.provider import Provider, Target
 from gateway.upstream.providers.anthropic import Anthropic
 from gateway.upstream.providers.openai_chat import OpenAIChat
+from gateway.upstream.shared import taken_by
 from gateway.wire.openai_responses import OpenAIResponses
 from techniques.core.errors import RequestRejected
 from techniques.core.json import Json
 
 _DIALECT: Final = OpenAIResponses()
-_PROVIDERS: Final[tuple[Provider, ...]] = (OpenAIChat(), Anthropic())
-_TARGET: Final = Target("m", "p", "m")
+_PROVIDERS: Final[tuple[tuple[Provider, Target], ...]] = (
+    (OpenAIChat(), Target("m", "p", "m", takes=taken_by("openai"))),
+    (OpenAIChat(), Target("m", "p", "m")),
+    (Anthropic(), Target("m", "p", "m")),
+)
 _SCHEMA: Final = {"type": "object", "properties": {}}
 
 
@@ -76,6 +80,8 @@ _ASKED: Final[Mapping[str, Mapping[str, Json]]] = {
     "`user`; `safety_identifier` in its place": {"safety_identifier": "a"},
     "`prompt_cache_key`": {"prompt_cache_key": "a"},
     "`service_tier` other than `auto`, `default`": {"service_tier": "flex"},
+    "`prompt_cache_options`, `prompt_cache_retention`": {"prompt_cache_options": {"ttl": "30m"}},
+    "`moderation`": {"moderation": {"model": "omni-moderation-latest"}},
     "`truncation: auto`": {"truncation": "auto"},
     "`prompt`": {"prompt": {"id": "p"}},
     "`conversation`": {"conversation": "c"},
@@ -86,14 +92,14 @@ _ASKED: Final[Mapping[str, Mapping[str, Json]]] = {
 def rows() -> Iterator[tuple[str, ...]]:
     """Yield what is asked for, and what becomes of it at each other provider."""
     for told, fields in _ASKED.items():
-        yield told, *(_outcome(fields, provider) for provider in _PROVIDERS)
+        yield told, *(_outcome(fields, provider, target) for provider, target in _PROVIDERS)
 
 
-def _outcome(fields: Mapping[str, Json], provider: Provider) -> str:
+def _outcome(fields: Mapping[str, Json], provider: Provider, target: Target) -> str:
     body = {"model": "m", "input": "a", **fields}
     try:
         request = _DIALECT.decode(body, orjson.dumps(body)).relay.decode()
-        call = provider.encode(request, _TARGET)
+        call = provider.encode(request, target)
     except RequestRejected as refused:
         return f"400 `{refused.code}`"
     return ", ".join(f"`{warning.code}`" for warning in call.warnings) or "said"

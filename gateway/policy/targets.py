@@ -10,6 +10,7 @@ from gateway.config import ModelConfig, ProviderConfig
 from gateway.config.thinking import ThinkingConfig
 from gateway.upstream.families import thinks_of
 from gateway.upstream.provider import Target
+from gateway.upstream.shared import taken_by
 from gateway.upstream.simulated.settings import EMBEDDERS
 from gateway.upstream.thinking import Thinks
 from techniques.core.capabilities import Capabilities
@@ -50,6 +51,7 @@ def target_of(row: ModelConfig, account: ProviderConfig, model: str) -> Target:
         idempotent=account.idempotent,
         bills=_bills(account),
         drops_hosted=(row.hosted_tools or account.hosted_tools) == "drop",
+        takes=taken_by(vendor_of(account.vendor, account.base_url, account.dialect).name),
     )
 
 

@@ -32,6 +32,7 @@ class Target:
         idempotent: A call that is sent twice with one ``Idempotency-Key`` is carried out once.
         bills: What its provider says that a call costs is what it costs.
         drops_hosted: Tools that only another provider has are left out, not refused.
+        takes: Fields beside the usual that its host is known to take, whatever the client's API.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Target:
     idempotent: bool = False
     bills: bool = False
     drops_hosted: bool = False
+    takes: frozenset[str] = frozenset()
 
     @property
     def shown(self) -> str:

@@ -68,10 +68,10 @@ SENT: Final[dict[tuple[str, str], Sent]] = {
         },
         ("stop", "seed", "logit_bias"),
     ),
-    ("messages", "openai_chat"): Sent(_CHAT, ("service_tier", "top_k")),
+    ("messages", "openai_chat"): Sent(_CHAT, ("top_k",)),
     ("messages", "anthropic"): Sent(ASKED["messages"]),
     ("messages", "openai_responses"): Sent(
-        {"max_output_tokens": 77, "user": "u-1"}, ("top_k", "stop", "service_tier")
+        {"max_output_tokens": 77, "user": "u-1"}, ("top_k", "stop")
     ),
     ("responses", "openai_chat"): Sent(
         {"max_tokens": 77, "user": "u-1"}, ("metadata", "service_tier")

@@ -184,10 +184,16 @@ _WISHES: Final[st.SearchStrategy[ThinkingWish | None]] = st.none() | st.builds(
     mode=st.sampled_from(["on", "off", "adaptive", None]),
     effort=st.none() | st.sampled_from(["low", "high"]),
 )
-_EXTRA: Final = st.dictionaries(
-    st.sampled_from(["logit_bias", "metadata", "service_tier", "some_new_field"]),
-    st.sampled_from([{"a": "b"}, {"1": -1}]),
-    max_size=2,
+_EXTRA: Final = st.fixed_dictionaries(
+    {},
+    optional={
+        "logit_bias": st.just({"1": -1}),
+        "metadata": st.just({"a": "b"}),
+        "service_tier": st.sampled_from(["auto", "default", "flex"]),
+        "prompt_cache_key": st.just("k"),
+        "safety_identifier": st.just("s"),
+        "some_new_field": st.sampled_from([{"a": "b"}, {"1": -1}]),
+    },
 )
 
 
@@ -256,8 +262,9 @@ def unexplained(
     old, new, told = aspects(before), aspects(after), tuple(warnings)
     silent = [
         name
-        for name in before.extra
+        for name, value in before.extra.items()
         if name not in after.extra and not any(warned.detail == name for warned in told)
+        if not _is_said(name, value, after)
     ]
     extra: dict[str, tuple[Json, Json]] = {"extra": (silent, [])} if silent else {}
     return extra | {
@@ -270,6 +277,13 @@ def unexplained(
             for code, detail in codes
         )
     }
+
+
+def _is_said(name: str, value: Json, after: Request) -> bool:
+    """Tell whether the field *name* is said in another place, or asks for what is done anyway."""
+    if name == "service_tier":
+        return value in {"auto", "default", "standard_only"}
+    return name == "safety_identifier" and value == after.user
 
 
 def _schema(parameters: Json) -> Json:

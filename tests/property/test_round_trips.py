@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from gateway.surfaces.spoken import DIALECTS
 from gateway.upstream import provider, providers
 from gateway.upstream.provider import HttpCall, Provider, Target
+from gateway.upstream.shared import taken_by
 from gateway.wire.dialect import Call, Summary
 from pricing.usage import Usage
 from techniques.core.errors import RequestRejected
@@ -27,14 +28,18 @@ BOTH_SIDES: Final = sorted(DIALECTS.keys() & PROVIDERS.keys())
 CLIENTS: Final = [*BOTH_SIDES, "ollama"]
 """Dialects in which conversations are asked for."""
 TARGET: Final = Target("m", "p", "m")
+HOSTS: Final = [(name, "") for name in BOTH_SIDES] + [
+    ("openai_chat", vendor) for vendor in ("openai", "openrouter")
+]
+"""Providers of each dialect, and whose they are: some hosts take more than others."""
 SUMMARY: Final = Summary(Usage(), 1, None, "unknown")
 MANY: Final = settings(max_examples=30, deadline=None, derandomize=True)
 
 
-def sent(dialect: str, request: Request) -> HttpCall | None:
+def sent(dialect: str, request: Request, vendor: str = "") -> HttpCall | None:
     """Return the call of *request* in *dialect*, None if it cannot be said there."""
     try:
-        return PROVIDERS[dialect].encode(request, TARGET)
+        return PROVIDERS[dialect].encode(request, replace(TARGET, takes=taken_by(vendor)))
     except RequestRejected:
         return None
 
@@ -70,13 +75,15 @@ def test_what_a_client_says_its_own_dialect_says_again(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("upstream", BOTH_SIDES)
-def test_between_dialects_nothing_is_lost_without_a_name(client: str, upstream: str) -> None:
+@pytest.mark.parametrize(("upstream", "vendor"), HOSTS)
+def test_between_dialects_nothing_is_lost_without_a_name(
+    client: str, upstream: str, vendor: str
+) -> None:
     @MANY
     @given(conversations())
     def holds(made: Request) -> None:
         request = asked(client, made)
-        call = None if request is None else sent(upstream, request)
+        call = None if request is None else sent(upstream, request, vendor)
         assume(call is not None)
         assert request is not None
         assert call is not None
@@ -89,18 +96,20 @@ def test_between_dialects_nothing_is_lost_without_a_name(client: str, upstream: 
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("upstream", BOTH_SIDES)
-def test_a_strict_client_is_refused_what_would_be_lost(client: str, upstream: str) -> None:
+@pytest.mark.parametrize(("upstream", "vendor"), HOSTS)
+def test_a_strict_client_is_refused_what_would_be_lost(
+    client: str, upstream: str, vendor: str
+) -> None:
     @MANY
     @given(conversations())
     def holds(made: Request) -> None:
         request = asked(client, made)
-        call = None if request is None else sent(upstream, request)
+        call = None if request is None else sent(upstream, request, vendor)
         assume(call is not None)
         assert request is not None
         assert call is not None
 
-        strict = sent(upstream, replace(request, strict=True))
+        strict = sent(upstream, replace(request, strict=True), vendor)
 
         if call.warnings:
             assert strict is None

@@ -14,12 +14,16 @@ from techniques.core.tool_search import is_search
 class Losses:
     """Collects what is left out of one request; *strict* makes each of them an error.
 
-    *native* tells that the request was written in the provider's own dialect.
+    *native* tells that the request was written in the provider's own dialect. Of another one,
+    *takes* are the fields that mean the same here.
     """
 
-    def __init__(self, *, strict: bool, native: bool = True) -> None:
+    def __init__(
+        self, *, strict: bool, native: bool = True, takes: frozenset[str] = frozenset()
+    ) -> None:
         self._strict = strict
         self.native = native
+        self.takes = takes
         self._warnings: list[Warned] = []
 
     @property
@@ -44,7 +48,7 @@ class Losses:
             self._warnings.append(warning)
 
     def keep(self, extra: Mapping[str, Json]) -> JsonObject:
-        """Return the fields of *extra* that can be written back: all, or none."""
+        """Return the fields of *extra* that can be written: all, or those that mean the same."""
         if self.native:
             return dict(extra)
         if is_free_form(extra):
@@ -54,8 +58,9 @@ class Losses:
             self.drop("tool_search_as_function", "tools")
             return {}
         for name in extra:
-            self.drop("field_dropped", name)
-        return {}
+            if name not in self.takes:
+                self.drop("field_dropped", name)
+        return {name: extra[name] for name in extra if name in self.takes}
 
 
 def refuse(what: str, param: str) -> RequestRejected:

@@ -42,7 +42,6 @@ _OURS: Final = frozenset({"store", "include", "stream_options", "background"})
 """What the gateway sees to, whoever answers."""
 _SAYS_NOTHING: Final[dict[str, tuple[Json, ...]]] = {
     "truncation": ("disabled",),
-    "service_tier": ("auto", "default"),
     "metadata": ({},),
 }
 """Values that ask for what is done anyway."""
@@ -60,6 +59,7 @@ def request_of(body: Fields) -> Request:
         RequestRejected: A field is wrong, or can be served by OpenAI alone; it is named.
     """
     _check(body)
+    text(body, "safety_identifier")
     extra = _extra(body)
     tools, choice = tools_of(body), choice_of(body, extra)
     if all(isinstance(tool, Tool) for tool in tools):
@@ -72,7 +72,7 @@ def request_of(body: Fields) -> Request:
         response_format=_format(body, extra),
         sampling=_sampling(body),
         thinking=_thinking(body),
-        user=_user(body, extra),
+        user=text(body, "user"),
         stream=flag(body, "stream") or False,
         dialect=NAME,
         extra=extra,
@@ -105,13 +105,6 @@ def _extra(body: Fields) -> JsonObject:
 def _instructions(body: Fields) -> tuple[Message, ...]:
     told = text(body, "instructions")
     return (said("system", told),) if told else ()
-
-
-def _user(body: Fields, extra: JsonObject) -> str | None:
-    """Return who asks; the newer name for it counts where the older is not there."""
-    user = text(body, "user")
-    text(body, "safety_identifier")
-    return extra.pop("safety_identifier", None) if user is None else user
 
 
 def _sampling(body: Fields) -> Sampling:

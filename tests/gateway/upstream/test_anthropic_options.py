@@ -55,8 +55,7 @@ def test_tuning_that_has_no_counterpart_is_dropped_by_name() -> None:
 
     assert body.keys() == {"model", "max_tokens", "messages"}
     assert warned == {
-        ("field_dropped", name)
-        for name in ("seed", "presence_penalty", "logit_bias", "store", "modalities")
+        ("field_dropped", name) for name in ("seed", "presence_penalty", "logit_bias", "store")
     }
 
 

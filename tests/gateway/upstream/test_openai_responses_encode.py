@@ -451,10 +451,10 @@ def test_what_chat_completions_share_keeps_its_name() -> None:
 
 
 def test_fields_of_another_vendor_are_lost_by_name() -> None:
-    extra = {"service_tier": "standard_only", "container": "c"}
+    extra = {"inference_geo": "eu", "container": "c"}
     _, warned = encoded(asked(extra=extra, dialect="anthropic"))
 
-    assert warned == {("field_dropped", "service_tier"), ("field_dropped", "container")}
+    assert warned == {("field_dropped", "inference_geo"), ("field_dropped", "container")}
 
 
 def test_a_client_of_this_api_keeps_what_has_no_name_inside() -> None:

@@ -241,7 +241,7 @@ def test_settings_have_their_places() -> None:
         top_logprobs=3,
         include=["message.output_text.logprobs", "reasoning.encrypted_content"],
         reasoning={"effort": "high", "summary": "auto"},
-        safety_identifier="u9",
+        user="u9",
         stream=True,
     )
 
@@ -249,7 +249,6 @@ def test_settings_have_their_places() -> None:
     assert request.thinking == ThinkingWish(effort="high", extra={"reasoning": {"summary": "auto"}})
     assert (request.user, request.stream, request.dialect) == ("u9", True, NAME)
     assert decoded(reasoning={"summary": "auto"}).thinking is None
-    assert decoded(user="u1", safety_identifier="u9").user == "u1"
 
 
 FORMS: list[tuple[Json, ResponseFormat | None]] = [
@@ -275,7 +274,6 @@ def test_what_only_its_provider_knows_is_kept_and_what_says_nothing_is_not() -> 
         "include": [],
         "stream_options": {"include_obfuscation": False},
         "truncation": "disabled",
-        "service_tier": "auto",
         "metadata": {},
         "max_tool_calls": 3,
         "prompt": None,
@@ -286,6 +284,7 @@ def test_what_only_its_provider_knows_is_kept_and_what_says_nothing_is_not() -> 
         "service_tier": "flex",
         "metadata": {"a": "b"},
         "prompt_cache_key": "k",
+        "safety_identifier": "u9",
         "from_the_future": [1],
         "text": {"verbosity": "low"},
     }

@@ -9,6 +9,7 @@ from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.anthropic.headers import DIALECT, PATH, call_headers
 from gateway.upstream.providers.anthropic.losses import Losses
 from gateway.upstream.providers.anthropic.options import (
+    TAKES,
     encode_extra,
     encode_format,
     encode_sampling,
@@ -17,6 +18,7 @@ from gateway.upstream.providers.anthropic.options import (
 from gateway.upstream.providers.anthropic.parts import Parts
 from gateway.upstream.providers.anthropic.thinking import encode_thinking
 from gateway.upstream.providers.anthropic.turns import encode_turns
+from gateway.upstream.shared import translated
 from techniques.core.json import JsonObject
 from techniques.core.request import Request
 
@@ -29,6 +31,8 @@ def encode_call(request: Request, target: Target) -> HttpCall:
     """
     refuse_thread(request)
     losses = Losses(request)
+    if not losses.own:
+        request = translated(request, DIALECT, TAKES, losses.note)
     request = without_hosted(request, target, DIALECT if losses.own else "", losses.note)
     system, messages = encode_turns(request.messages, Parts(target, losses), losses)
     body: JsonObject = {"model": target.model}

@@ -11,6 +11,8 @@ from techniques.core.request import Opaque, Request, ResponseFormat, Sampling, T
 
 DEFAULT_MAX_TOKENS = 4096
 """The output limit where the caller named none: the API wants one."""
+TAKES = frozenset({"service_tier"})
+"""Fields of other APIs that this one has under the same name."""
 _JSON_ONLY = "Answer with one valid JSON object and nothing else: no prose, no code fence."
 _MODES = {"auto": "auto", "none": "none", "required": "any", "named": "tool"}
 
@@ -126,9 +128,11 @@ def encode_extra(extra: Mapping[str, Json], body: JsonObject, losses: Losses) ->
         if losses.own:
             merged = isinstance(value, Mapping) and isinstance(body.get(name), dict)
             body[name] = {**value, **body[name]} if merged else value
+        elif name in TAKES:
+            body[name] = value
         elif _is_feature(name, value):
             refuse(name, "this provider does not have it")
-        elif value is not None and name != "stream_options":
+        elif value is not None:
             losses.note("field_dropped", name)
 
 

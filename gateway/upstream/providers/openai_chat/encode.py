@@ -16,6 +16,7 @@ from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.providers.openai_chat.signed import returned, signed
 from gateway.upstream.providers.openai_chat.thinking import steered, thinking
 from gateway.upstream.providers.openai_chat.turns import tools_of, turns_of
+from gateway.upstream.shared import translated
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (
     Relay,
@@ -47,7 +48,9 @@ def encode(request: Request, target: Target) -> HttpCall:
         can = target.relayed
     else:
         request = request.decoded()
-        losses = Losses(strict=request.strict, native=request.dialect in {"", DIALECT})
+        native = request.dialect in {"", DIALECT}
+        losses = Losses(strict=request.strict, native=native, takes=target.takes)
+        request = translated(request, DIALECT, target.takes, losses.drop)
         body = returned(_written(request, target, losses), target, losses)
         wish = request.thinking or target.thinking
         body = body if wish is None else thinking(body, wish, target, losses)
@@ -128,7 +131,7 @@ def _begun(body: JsonObject, target: Target) -> JsonObject:
 
 
 def _sampling(sampling: Sampling, losses: Losses) -> JsonObject:
-    if sampling.top_k is not None and not losses.native:
+    if sampling.top_k is not None and not losses.native and "top_k" not in losses.takes:
         losses.drop("field_dropped", "top_k")
         sampling = replace(sampling, top_k=None)
     return {

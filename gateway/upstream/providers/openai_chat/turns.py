@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gateway.upstream.openai.losses import Losses, refuse, refuse_tool
 from gateway.upstream.providers.openai_chat.payload import DIALECT
+from gateway.upstream.shared import CACHE_MARKS
 from techniques.core.carried import FIELDS
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (
@@ -62,8 +63,11 @@ def _result(result: ToolResult, moved: list[JsonObject], losses: Losses) -> Json
         content: Json = "".join(part.text for part in texts)
     else:
         content = _content(texts, "tool", losses)
+    mark = _cached(result.cache, losses)
+    if mark and not losses.native and isinstance(content, str):
+        content, mark = [{"type": "text", "text": content, **mark}], {}
     turn = {"role": "tool", "tool_call_id": result.call_id, "content": content}
-    return {**turn, **_cached(result.cache, losses), **losses.keep(result.extra)}
+    return {**turn, **mark, **losses.keep(result.extra)}
 
 
 def _assistant(parts: Sequence[Part], losses: Losses, message: Message) -> JsonObject:
@@ -164,9 +168,9 @@ def _document(document: Document) -> JsonObject:
 def _cached(cache: Json, losses: Losses) -> JsonObject:
     if cache is None:
         return {}
-    if losses.native:
-        return {"cache_control": cache}
-    losses.drop("cache_control_dropped", "cache_control")
+    if losses.native or CACHE_MARKS in losses.takes:
+        return {CACHE_MARKS: cache}
+    losses.drop("cache_control_dropped", CACHE_MARKS)
     return {}
 
 

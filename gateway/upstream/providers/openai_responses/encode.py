@@ -15,6 +15,7 @@ from gateway.upstream.providers.openai_responses.foreign import own_only
 from gateway.upstream.providers.openai_responses.items import conversation_of
 from gateway.upstream.providers.openai_responses.names import DIALECT, ENCRYPTED, PATH
 from gateway.upstream.providers.openai_responses.thinking import hand_over, thinking
+from gateway.upstream.shared import translated
 from techniques.core.json import JsonObject
 from techniques.core.request import Relay, Request
 
@@ -46,7 +47,9 @@ def encode(request: Request, target: Target) -> HttpCall:
         can = target.relayed
     else:
         relay, request = None, request.decoded()
-        losses = Losses(strict=request.strict, native=request.dialect in {"", DIALECT})
+        native = request.dialect in {"", DIALECT}
+        losses = Losses(strict=request.strict, native=native, takes=options.TAKES)
+        request = translated(request, DIALECT, losses.takes, losses.drop)
         body = _written(request, target, losses)
         can = target.capabilities
     adapted = adapt(body, can, losses)

@@ -10,6 +10,7 @@ from gateway.upstream.openai.losses import Losses, refuse
 from gateway.upstream.openai.payload import as_list
 from gateway.upstream.providers.openai_responses.names import LOGPROBS
 from gateway.upstream.providers.openai_responses.tools import custom_tools, is_one, tool_of
+from gateway.upstream.shared import OF_BOTH
 from techniques.core.free_form import TYPE
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Request, ResponseFormat, Sampling
@@ -17,12 +18,7 @@ from techniques.core.tool_search import loaded_by
 
 _LEAST_LIMIT: Final = 16
 """The lowest output limit that the API takes."""
-_SHARED: Final = frozenset(
-    {
-        *("metadata", "service_tier", "store", "safety_identifier"),
-        *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"),
-    }
-)
+TAKES: Final = OF_BOTH | {"metadata", "store"}
 """Fields that chat completions have, too, under the same names and with the same meaning."""
 _FEATURES: Final = frozenset({"audio", "web_search_options", "functions", "function_call"})
 
@@ -100,18 +96,22 @@ def form(wanted: ResponseFormat | None, body: JsonObject, losses: Losses) -> Non
 
 def extra(request: Request, body: JsonObject, losses: Losses) -> None:
     """Write the fields that have no name inside into *body*, as far as this API has them."""
-    chat = request.dialect == "openai_chat"
     for name, value in request.extra.items():
         if losses.native:
             _merge(name, value, body)
-        elif chat and name == "verbosity" and value is not None:
+        elif name == "verbosity":
             _merge("text", {"verbosity": value}, body)
-        elif chat and name in _SHARED:
-            body[name] = value
         elif _is_feature(name, value):
             raise refuse(name, name)
-        elif value is not None and name != "stream_options":
+        elif name in losses.takes and _means_the_same(name, request.dialect):
+            body[name] = value
+        else:
             losses.drop("field_dropped", name)
+
+
+def _means_the_same(name: str, dialect: str) -> bool:
+    """Tell whether the field *name* of *dialect* is that of this API, not just called so."""
+    return dialect == "openai_chat" or name == "service_tier"
 
 
 def _merge(name: str, value: Json, body: JsonObject) -> None:
