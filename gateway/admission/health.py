@@ -15,6 +15,7 @@ _HALF: Final = 0.5
 _FIRST_S: Final = 10.0
 _LONGEST_S: Final = 300.0
 _OVERLOADED_S: Final = 5.0
+_REFUSED_S: Final = 60.0
 
 
 @dataclass(slots=True)
@@ -25,8 +26,9 @@ class Health:
 
     It stays shut for 10 s, after each failed probe for twice as long, up to 5 min. Failures are the
     provider's or the network's; what it refuses is none, and neither is a rate limit. After an
-    overload (503, 529) others are asked rather, for 5 s; who has no other goes on. Times are
-    seconds of one clock.
+    overload (503, 529) others are asked rather, for 5 s, and so they are where a rate limit has let
+    nothing through for a while, for as long again, up to 1 min: its word is not to be relied on.
+    Who has no other goes on. Times are seconds of one clock.
 
     Source: Nygard 2007, "Release It!", circuit breaker.
     """
@@ -37,6 +39,8 @@ class Health:
     calls: int = 0
     until: float = 0.0
     busy_until: float = 0.0
+    refused_since: float | None = None
+    refused_at: float = 0.0
     shut_s: float = 0.0
     probing: bool = False
 
@@ -63,6 +67,7 @@ class Health:
     def succeeded(self) -> None:
         """Note a call that was answered, if only with a refusal. When shut, a probe alone opens."""
         self._count(0.0)
+        self.began()
         self.failures = 0
         if self.probing:
             self.shut_s = self.until = 0.0
@@ -74,6 +79,19 @@ class Health:
         self.probing = False
         if self.limit:
             self.busy_until = now + _OVERLOADED_S
+
+    def refused(self, now: float) -> None:
+        """Note a refusal by a rate limit."""
+        self.probing = False
+        if self.refused_since is None or now - self.refused_at > 2 * _REFUSED_S:
+            self.refused_since = now
+        self.refused_at = now
+        self.busy_until = max(self.busy_until, now + min(now - self.refused_since, _REFUSED_S))
+
+    def began(self) -> None:
+        """Note an answer that has begun: nothing is refused any more."""
+        if self.refused_since is not None:
+            self.refused_since, self.busy_until = None, 0.0
 
     def failed(self, now: float) -> None:
         """Note a call that failed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from random import Random  # noqa: TID251 - the type; the dice come from the wiring
@@ -11,7 +12,7 @@ from typing import Final
 import anyio
 
 from techniques.core.channel import Channel, EventStream
-from techniques.core.errors import CapReached, UpstreamFailed
+from techniques.core.errors import CapReached, HeldBack, UpstreamFailed
 from techniques.core.events import Event
 from techniques.core.request import Request
 
@@ -46,7 +47,9 @@ class RetryPolicy:
 class RetryingChannel:
     """Retries what the provider calls retryable.
 
-    *retried* is told of each failure that is tried again.
+    *retried* is told of each failure that is tried again. With *leaves_after_s* a call can go
+    elsewhere, and what a rate limit would keep for longer in all is given back: a limit that asks
+    for a moment again and again is as full as one that asks for a minute.
     """
 
     def __init__(
@@ -55,11 +58,14 @@ class RetryingChannel:
         policy: RetryPolicy,
         random: Random,
         retried: Callable[[UpstreamFailed], None],
+        *,
+        leaves_after_s: float | None = None,
     ) -> None:
         self._inner = inner
         self._policy = policy
         self._random = random
         self._retried = retried
+        self._leaves_after_s = leaves_after_s
 
     def open(self, request: Request) -> EventStream:
         """Send *request*, again if entering the stream fails."""
@@ -68,6 +74,7 @@ class RetryingChannel:
     async def entered(self, request: Request) -> tuple[EventStream, AsyncIterator[Event]]:
         """Return the first call of which the answer has begun, and its events."""
         call, failed, refused = self._inner.open(request), 0, 0
+        leaves_at = self._leaves_at()
         while True:
             try:
                 return call, await call.__aenter__()
@@ -77,9 +84,15 @@ class RetryingChannel:
                 failed, refused = failed + (not held), refused + held
                 if not error.retryable or self._enough(failed, refused) or not self._worth(wait):
                     raise
+            if held and anyio.current_time() + (failure.retry_after or 0.0) > leaves_at:
+                raise HeldBack(failure.message, retry_after=failure.retry_after) from failure
             if not held:
                 await anyio.sleep(wait)
             call = self._again(request, failure)
+
+    def _leaves_at(self) -> float:
+        after_s = self._leaves_after_s
+        return math.inf if after_s is None else anyio.current_time() + after_s
 
     def _enough(self, failed: int, refused: int) -> bool:
         retries = self._policy.retries

@@ -101,7 +101,10 @@ class Stack:
             channel = CappedChannel(channel, self.allowance, partial(self._expected, model))
         # tries again only what has not begun
         if self.retry.retries:
-            channel = RetryingChannel(channel, self.retry, self.random, self._retried)
+            leaves = self.paced.move_after_s if self.paced is not None and moves else None
+            channel = RetryingChannel(
+                channel, self.retry, self.random, self._retried, leaves_after_s=leaves
+            )
         # a spare call has its own retries
         if model.hedge_after_s is not None:
             channel = HedgedChannel(channel, after=model.hedge_after_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -18,7 +19,8 @@ class Asking(NamedTuple):
 
     ``model`` is the provider's name of it, ``label`` the operator's. ``needs`` are of the windows
     of its account, ``own`` of those of its caller, in the pool ``purse``. ``call`` is None of one
-    that needs nothing and of which nothing is to be learned. It has waited ``held_s``.
+    that needs nothing and of which nothing is to be learned. It has waited ``held_s``, and goes
+    elsewhere at ``leaves_at`` (a time of ``loop_time``).
     """
 
     lease: str
@@ -31,3 +33,4 @@ class Asking(NamedTuple):
     purse: str
     own: Amounts
     held_s: float = 0.0
+    leaves_at: float = inf

@@ -100,6 +100,7 @@ class Lease:
         """
         if head is None:
             return
+        self._health().began()
         self._skims = self.asking.account.crowd.is_skimmed(loop_time())
         if self._skims:
             self.asking.account.has_answered()
@@ -160,7 +161,7 @@ class Lease:
         told = self._read(head)
         readings = self._readings(told)
         if head is not None and head.status == _LIMITED and error.kind == "rate_limited":
-            self._health().withdraw()
+            self._health().refused(now)
             self._hit()
             if told is None or told.retry_after_s is None:
                 told = (told or NOTHING_TOLD)._replace(retry_after_s=error.retry_after)

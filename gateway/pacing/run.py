@@ -102,6 +102,11 @@ class Run:
         return await self._pacer.mover.order(models, found.text_bytes // 4 + (found.stated or 0))
 
     @property
+    def move_after_s(self) -> float:
+        """How long a call is held at one model that could go to another."""
+        return self._pacer.move_after_s
+
+    @property
     def is_free(self) -> bool:
         """Whether the request as a whole holds nothing that has to be given back."""
         return not self._purse.for_request()
@@ -182,9 +187,8 @@ class Run:
             if self._pacer.observes:
                 self._note(asking, theirs, (theirs.eta_ms or 0) / 1000, "observed")
                 return asking._replace(needs=NONE)
-            if moves and (theirs.eta_ms or 0) > 1000 * self._pacer.move_after_s:
-                tell_full(self._ledger, theirs, asking.account.caps())
-                raise errors.given_back(asking, theirs, GiveBack("asked"))
+            if moves:
+                asking = asking._replace(leaves_at=loop_time() + self.move_after_s)
             theirs = await self._held(asking, theirs, wave)
             self._pacer.store.dispatch(asking.account.pool, (asking.lease,))
         errors.must_fit(asking, theirs)
@@ -247,6 +251,9 @@ class Run:
         found = verdict(
             self._standing.patience, self._standing.waited_s(), eta_s, self._predicted_s(asking)
         )
+        stays_s = asking.leaves_at - loop_time()
+        if stays_s <= 0 or (eta_s or 0.0) > stays_s:
+            found = GiveBack("asked")
         if isinstance(found, GiveBack):
             tell_full(self._ledger, answer, asking.account.caps())
             raise errors.given_back(asking, answer, found)
@@ -254,7 +261,7 @@ class Run:
         of = asking.label, "" if reason == "usd" else asking.account.name
         self._ledger.holds.hold(asking.lease, answer.eta_ms, answer.position, reason, of=of)
         look_s = _LOOK_AT_MONEY_S if reason == "usd" else _LOOK_S
-        wait_s = min(look_s if eta_s is None else eta_s, look_s, found.longest_s)
+        wait_s = min(look_s if eta_s is None else eta_s, look_s, found.longest_s, stays_s)
         await self._pacer.store.wait(asking.account.pool, line, wait_s)
 
     def _note(self, asking: Asking, answer: Waiting, seconds: float, outcome: str) -> None:

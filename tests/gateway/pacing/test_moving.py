@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 
 import anyio
+import pytest
 
 from gateway.admission.limits import VENDORS
 from gateway.channels.retrying import RetryPolicy
@@ -17,7 +18,7 @@ from gateway.upstream.account import Account
 from gateway.upstream.provider import Target
 from techniques.core.channel import ask
 from techniques.core.groups import task_group
-from tests.gateway.pacing.provider import Answer, Provider, failure
+from tests.gateway.pacing.provider import Answer, Provider, failure, refusal
 from tests.gateway.pacing.scene import PRICE, QUESTION, Paced, Straight, per_minute
 
 
@@ -28,10 +29,10 @@ def served(name: str, provider: Provider, account: str, *windows: WindowSpec) ->
     return Model(Straight(provider, target), PRICE, account=at)  # type: ignore[arg-type]
 
 
-async def call(paced: Paced, *models: Model) -> Ledger:
+async def call(paced: Paced, *models: Model, retries: int = 0) -> Ledger:
     """Make one call to the first of *models*, the others in reserve."""
     run = paced.run()
-    stack = Stack(RetryPolicy(0), Random(1), paced.ledger, paced=run)
+    stack = Stack(RetryPolicy(retries, paced=True), Random(1), paced.ledger, paced=run)
     ledger = paced.ledger
     await ask(stack.to(models), QUESTION)
     return ledger
@@ -135,3 +136,80 @@ async def test_a_model_that_is_down_is_passed_over() -> None:
         await call(paced, fast, slow)
 
     assert (len(one.began), len(two.began)) == (5, 8)
+
+
+@pytest.mark.parametrize("windows", [(), (per_minute("requests", 6000),)], ids=["bare", "stated"])
+@pytest.mark.parametrize("gap_s", [0.0, 0.5])
+@pytest.mark.parametrize("asks_s", [0.1, 0.7, 1.0, 1.9, 5.0])
+async def test_who_is_refused_for_a_moment_again_and_again_moves_on(
+    asks_s: float, gap_s: float, windows: tuple[WindowSpec, ...]
+) -> None:
+    paced, one, two = Paced(), Provider(refusal(asks_s)), Provider(Answer(takes_s=0))
+    fast, slow = served("fast", one, "a", *windows), served("slow", two, "b")
+    took: list[float] = []
+
+    async def timed() -> None:
+        began = anyio.current_time()
+        await call(paced, fast, slow, retries=2)
+        took.append(anyio.current_time() - began)
+
+    async with task_group() as group:
+        for _ in range(12):
+            group.start_soon(timed)
+            await anyio.sleep(gap_s)
+
+    assert len(two.began) == 12
+    assert max(took) <= 2 * paced.pacer.move_after_s
+
+
+async def test_where_nothing_is_let_through_the_next_ask_ever_less_often() -> None:
+    paced, one, two = Paced(), Provider(refusal(1)), Provider(Answer(takes_s=0))
+    fast, slow = served("fast", one, "a"), served("slow", two, "b")
+    began = anyio.current_time()
+
+    for _ in range(300):
+        await call(paced, fast, slow, retries=2)
+        await anyio.sleep(1)
+
+    assert len(two.began) == 300
+    assert len(one.began) < 30
+    assert anyio.current_time() - began < 320
+
+
+async def test_who_can_go_nowhere_else_waits_as_ever() -> None:
+    paced = Paced()
+    one, two = Provider(refusal(1), refusal(1), refusal(1), Answer()), Provider(refusal(30))
+    fast, slow = served("fast", one, "a"), served("slow", two, "b")
+
+    await call(paced, fast, slow, retries=2)
+
+    assert (len(one.began), len(two.began)) == (4, 1)
+
+
+async def test_a_refusal_long_ago_says_nothing_of_today() -> None:
+    paced, two = Paced(), Provider(Answer(takes_s=0))
+    one = Provider(refusal(0.1), refusal(0.1), Answer(takes_s=0))
+    fast, slow = served("fast", one, "a"), served("slow", two, "b")
+    await call(paced, fast, slow)
+    await anyio.sleep(600)
+    await call(paced, fast, slow)
+    await anyio.sleep(0.2)
+    await call(paced, fast, slow)
+
+    assert (len(one.began), len(two.began)) == (3, 2)
+
+
+async def test_calls_at_once_that_are_all_taken_are_not_waited_for_where_another_is_free() -> None:
+    paced, one, two = Paced(), Provider(Answer(takes_s=60)), Provider(Answer(takes_s=0))
+    fast = served("fast", one, "a", WindowSpec("*:concurrency:0", "gauge", 1))
+    slow = served("slow", two, "b")
+
+    async with task_group() as group:
+        group.start_soon(call, paced, fast, slow)
+        await anyio.sleep(1)
+        began = anyio.current_time()
+        await call(paced, fast, slow)
+        took = anyio.current_time() - began
+
+    assert took <= paced.pacer.move_after_s
+    assert (len(one.began), len(two.began)) == (1, 1)
