@@ -145,6 +145,13 @@ def test_the_readme_lists_every_surface() -> None:
     assert [path for path in sorted(served) if f"`{path}" not in listed] == []
 
 
+def test_the_readme_leads_to_every_document() -> None:
+    listed = (ROOT / "README.md").read_text("utf-8").partition("## Documents\n")[2]
+    pages = [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]
+
+    assert [page for page in pages if f"]({page})" not in listed] == []
+
+
 def test_the_changelog_tells_of_every_surface() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
 
