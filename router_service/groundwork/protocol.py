@@ -16,9 +16,12 @@ from time import monotonic
 from typing import Any, Final
 from weakref import WeakSet
 
+from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
+
+from router_service.groundwork.response import through
 
 _OFFER: Final = re.compile(rb"(?mi)^upgrade[ \t]*:")
 _LATER_OFFER: Final = re.compile(rb"(?i)(?<=\n)upgrade[ \t]*:")
@@ -100,6 +103,9 @@ class Protocol(HttpToolsProtocol):
             raise _HeadTooLarge
         self._heading, self._begun = False, True
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        super()._start_asgi_task(cycle, through(app, cycle, self.loop))
 
     def send_400_response(self, msg: str) -> None:
         """Answer what cannot be read."""

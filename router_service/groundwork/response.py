@@ -1,0 +1,106 @@
+"""How a response is written: uvicorn's own way, but its head and body in one piece.
+
+uvicorn writes the head at once, looks at each header by itself, and then writes the body: two
+system calls, and as many searches as there are headers twice.
+"""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, Transport
+from collections.abc import Awaitable
+from typing import Final, cast
+
+from uvicorn._types import (
+    ASGI3Application,
+    ASGIReceiveCallable,
+    ASGISendCallable,
+    ASGISendEvent,
+    HTTPResponseStartEvent,
+    Scope,
+)
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_RE,
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    RequestResponseCycle,
+)
+
+_RARE: Final = frozenset({b"connection", b"transfer-encoding"})
+_BODILESS: Final = (204, 304)
+_CHUNKED: Final = (b"transfer-encoding", b"chunked")
+
+
+class _Joining:
+    """A transport on which the head of a response waits for what follows it."""
+
+    __slots__ = ("_transport", "head", "is_closing")
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.is_closing = transport.is_closing
+        self.head = b""
+
+    def write(self, data: bytes) -> None:
+        """Write *data*, after the head if that waits."""
+        if self.head:
+            data, self.head = self.head + data, b""
+        self._transport.write(data)
+
+    def close(self) -> None:
+        """Close the connection once all is written."""
+        self.write_head()
+        self._transport.close()
+
+    def write_head(self) -> None:
+        """Write the head if it waits."""
+        if self.head and not self.is_closing():
+            self.write(b"")
+
+
+def through(
+    app: ASGI3Application, cycle: RequestResponseCycle, loop: AbstractEventLoop
+) -> ASGI3Application:
+    """Return *app* as it serves *cycle*.
+
+    The head waits until the body follows, which it mostly does at once, or the loop has its turn.
+    """
+    joining = _Joining(cycle.transport)
+    cycle.transport = cast("Transport", joining)
+
+    async def send(message: ASGISendEvent) -> None:
+        if not cycle.response_started and message["type"] == "http.response.start":
+            head = _head(cycle, message)
+            if head is not None:
+                joining.head = head
+                loop.call_soon(joining.write_head)
+                return
+        await cycle.send(message)
+
+    def serve(scope: Scope, receive: ASGIReceiveCallable, _: ASGISendCallable) -> Awaitable[None]:
+        return app(scope, receive, send)
+
+    return serve
+
+
+def _head(cycle: RequestResponseCycle, message: HTTPResponseStartEvent) -> bytes | None:
+    """Return the head, and tell *cycle* how its body goes; None: a rare one, left to uvicorn."""
+    if cycle.access_log or not cycle.keep_alive or cycle.scope["method"] == "HEAD":
+        return None
+    if cycle.disconnected or cycle.flow.write_paused:
+        return None
+    status, headers = message["status"], [*cycle.default_headers, *message.get("headers", ())]
+    said = dict(headers)
+    names, values = b"".join(said), b"".join([value for _, value in headers])
+    if not _RARE.isdisjoint(said) or status in _BODILESS or names != names.lower():
+        return None
+    if HEADER_RE.search(names) or HEADER_VALUE_RE.search(values):
+        return None  # which is refused there
+    size = said.get(b"content-length")
+    if size is None:
+        headers.append(_CHUNKED)
+    else:
+        cycle.expected_content_length = int(size)
+    cycle.chunked_encoding = size is None
+    cycle.response_started, cycle.waiting_for_100_continue = True, False
+    lines = b"".join([b"%b: %b\r\n" % header for header in headers])
+    return b"%b%b\r\n" % (STATUS_LINE[status], lines)
