@@ -42,7 +42,6 @@ CAVEATS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """What a cost may not have right, by name."""
 
-_NOTHING: Final = Usage()
 _STANDARD: Final = frozenset({"", "default", "standard", "auto", "on_demand"})
 
 
@@ -94,7 +93,7 @@ def charged(
         return Charge(min(told, MOST), "provider", "provider")
     if price is None:
         return None  # what a failed call costs is not known either
-    if usage == _NOTHING:
+    if usage.is_nothing:
         return Charge(0, price.at(at).name, price.source)
     return charge(usage, price, mode, at=at)
 

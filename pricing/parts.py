@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any, Final
-
-from pricing.cost import cost
+from pricing.cost import MOST, halves
 from pricing.price import Price
 from pricing.usage import Usage
-
-_NOTHING_WRITTEN: Final[dict[str, Any]] = {
-    one.name: 0
-    for one in fields(Usage)
-    if one.name.endswith("output_tokens") or one.name == "reasoning_tokens"
-}
 
 
 def output_part(spent: int, usage: Usage, price: Price) -> int:
@@ -22,8 +13,6 @@ def output_part(spent: int, usage: Usage, price: Price) -> int:
     *price* tells the proportion, and *spent* the whole, for they may come from different places.
     What is paid for a call as such counts as input.
     """
-    whole = cost(usage, price)
-    if not whole:
-        return 0
-    read = cost(replace(usage, **_NOTHING_WRITTEN), price)
-    return spent * (whole - read) // whole
+    read, written = halves(usage, price)
+    whole = min(read + written, MOST)
+    return spent * (whole - min(read, MOST)) // whole if whole else 0

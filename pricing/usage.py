@@ -68,6 +68,24 @@ class Usage:
         )
 
     @property
+    def is_nothing(self) -> bool:
+        """Whether nothing was used, and that is sure."""
+        return not (
+            self.input_tokens
+            or self.output_tokens
+            or self.cache_read_tokens
+            or self.cache_write_tokens
+            or self.cache_write_1h_tokens
+            or self.reasoning_tokens
+            or self.audio_input_tokens
+            or self.audio_output_tokens
+            or self.image_input_tokens
+            or self.image_output_tokens
+            or self.images
+            or self.faulty
+        )
+
+    @property
     def total_tokens(self) -> int:
         """Input and output together."""
         return self.input_tokens + self.output_tokens

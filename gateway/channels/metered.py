@@ -222,7 +222,7 @@ class MeteredCall(Headed):
         if guessed:
             reasoning = estimate.reasoning_tokens(self.thought, usage)
             usage = replace(usage, reasoning_tokens=reasoning)
-        if price is not None and price.image and usage != _NOTHING:
+        if price is not None and price.image and not usage.is_nothing:
             usage = replace(usage, images=estimate.images(self._request, price))
         told = self.told if target.bills and not estimated else None
         owed = charged(usage, price, self.mode, told, at=self._started_at)
@@ -264,7 +264,9 @@ def _usage(request: Request, seen: MeteredCall, outcome: str) -> tuple[Usage, bo
     not counted; one that came to its end was counted to its end. Where a count was told that none
     can be, tokens are as many as were counted, or as are likely if that is more.
     """
-    told = seen.usage if seen.usage != _NOTHING or not seen.begun else None
+    told = seen.usage
+    if told is not None and told.is_nothing and seen.begun:
+        told = None
     faulty = told is not None and told.faulty
     if told is not None and not faulty and (outcome == "ok" or seen.counted or seen.whole):
         return told, False

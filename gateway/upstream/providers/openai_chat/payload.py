@@ -10,9 +10,10 @@ from pricing.cost import MOST
 from pricing.price import PICO
 from pricing.usage import Usage, is_count
 from techniques.core.events import UsageReported
-from techniques.core.json import NOTHING, Json, JsonObject
+from techniques.core.json import Json, JsonObject
 
 DIALECT = "openai_chat"
+_DETAILS = ("prompt_tokens_details", "completion_tokens_details")
 _OF_INPUT = ("cache_write", "audio", "image")
 _WHOLES = ("prompt_tokens", "completion_tokens")
 _TOLD = ("total_tokens", "prompt_cache_hit_tokens")
@@ -30,13 +31,16 @@ def usage_of(value: Json) -> Usage | None:
         return None
     prompt, completion = count(value, "prompt_tokens"), count(value, "completion_tokens")
     hidden = max(0, count(value, "total_tokens") - prompt - completion) if prompt else 0
-    inputs = value.get("prompt_tokens_details") or NOTHING
-    outputs = value.get("completion_tokens_details") or NOTHING
-    if not inputs and not outputs and not hidden and "prompt_cache_hit_tokens" not in value:
-        usage = Usage(prompt, completion)
-    else:
+    details = [as_object(value.get(name)) for name in _DETAILS]
+    if hidden or value.get("prompt_cache_hit_tokens") or any(map(_has_some, details)):
         usage = _detailed(value, prompt, completion, hidden)
-    return replace(usage, faulty=True) if _is_faulty(value) else usage
+    else:
+        usage = Usage(prompt, completion)
+    return replace(usage, faulty=True) if _is_faulty(value, details) else usage
+
+
+def _has_some(details: JsonObject) -> bool:
+    return any(details.values())
 
 
 def report_of(answer: JsonObject) -> UsageReported | None:
@@ -95,12 +99,14 @@ def _detailed(value: JsonObject, prompt: int, completion: int, hidden: int) -> U
     )
 
 
-def _is_faulty(value: JsonObject) -> bool:
+def _is_faulty(value: JsonObject, details: list[JsonObject]) -> bool:
     """Return whether a count in *value* is none; null says that there is none of a part."""
-    if not all(is_count(value[name]) for name in _WHOLES if name in value):
-        return True
-    parts = [value[name] for name in _TOLD if name in value]
-    for details in ("prompt_tokens_details", "completion_tokens_details"):
-        if detail := as_object(value.get(details)):
-            parts += [detail[name] for name in _PARTS if name in detail]
-    return not all(part is None or is_count(part) for part in parts)
+    for name in _WHOLES:
+        if name in value and not is_count(value[name]):
+            return True
+    for parts, names in ((value, _TOLD), *((detail, _PARTS) for detail in details if detail)):
+        for name in names:
+            part = parts.get(name)
+            if part is not None and not is_count(part):
+                return True
+    return False
