@@ -98,7 +98,9 @@ def _is_streamed(visit: Visit) -> bool:
 
 def _one_line(text: str) -> bytes:
     """Return *text*, in which a client's own words may stand, as what a header can hold."""
-    plain = "".join(c if c.isprintable() else "?" for c in text[:_MOST_TOLD])
+    plain = text[:_MOST_TOLD]
+    if not plain.isprintable():
+        plain = "".join(c if c.isprintable() else "?" for c in plain)
     return plain.encode("latin-1", "replace")
 
 

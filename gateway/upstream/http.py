@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
 from typing import Final
@@ -18,7 +18,7 @@ import structlog
 from gateway.upstream.embeddings.batches import count_of
 from gateway.upstream.faults import endless
 from gateway.upstream.head import Head, Headed
-from gateway.upstream.provider import Provider, Reader, Target
+from gateway.upstream.provider import HttpCall, Provider, Reader, Target
 from gateway.upstream.redact import Mask
 from gateway.upstream.transport import Response, Transport
 from techniques.core.channel import EventStream
@@ -169,8 +169,8 @@ class _Call(Headed):
             headers = {**headers, "idempotency-key": self._request.journaled}
         if self._request.traceparent:
             headers = {**headers, "traceparent": self._request.traceparent}
+        sent = HttpCall(call.path, call.body, headers, call.warnings, call.method, self)
         self._deadline = monotonic() + channel.patience.first_byte_s
-        sent = replace(call, headers=headers, way=self)
         self._response = await channel.transport.post(sent, self._deadline)
         self._headed = True
         self._first.extend(call.warnings)

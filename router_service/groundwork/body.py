@@ -36,8 +36,11 @@ def parse(raw: bytes) -> dict[str, Any]:
         raise Unreadable(f"The body is not valid JSON: {error.msg}.") from None
     if not isinstance(body, dict):
         raise Unreadable("The body must be a JSON object.")
+    is_same = orjson.dumps(body) == raw  # what is written back as it came has lost no name
+    if is_same and raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
+        return body  # and so few brackets are no depth
     names = _count_names(body, MAX_DEPTH)
-    if orjson.dumps(body) != raw and raw.count(b":") != names:
+    if not is_same and raw.count(b":") != names:
         _refuse_twins(raw)
     return body
 

@@ -228,6 +228,22 @@ class Sampling:
     frequency_penalty: float | None = None
 
 
+class Once:
+    """Makes a request when it is first asked for. ``functools.cache`` costs each call more."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], Request]) -> None:
+        self._make = make
+        self._made: Request | None = None
+
+    def __call__(self) -> Request:
+        """Return the request."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+
 @dataclass(frozen=True, slots=True)
 class Relay:
     """The client's own body, to be sent on as it is to a provider of the same dialect.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache, partial
+from functools import partial
 
 from gateway.wire.anthropic.decode import decode_request
 from gateway.wire.anthropic.fields import a_string, an_object, flag, integer, reject
 from gateway.wire.dialect import Call
 from gateway.wire.drafts import has_drafts, without_drafts
 from techniques.core.json import NOTHING, Json, JsonObject
-from techniques.core.request import Relay
+from techniques.core.request import Once, Relay
 
 DIALECT = "anthropic"
 _OURS = ("reliability", "technique")
@@ -59,7 +59,7 @@ def _relay(body: JsonObject, raw: bytes) -> Relay:
         kept = None
     if has_drafts(raw):
         body, kept = {**body, "messages": list(_undrafted(body["messages"]))}, None
-    return Relay(DIALECT, kept, body, cache(partial(decode_request, body)), include_usage=True)
+    return Relay(DIALECT, kept, body, Once(partial(decode_request, body)), include_usage=True)
 
 
 def _undrafted(messages: list[Json]) -> Iterator[Json]:

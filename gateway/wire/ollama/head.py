@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 
 from gateway.wire.dialect import Call
 from gateway.wire.ollama.decode import chat_of, generate_of
@@ -11,7 +11,7 @@ from gateway.wire.ollama.fields import GENERATE, NAME, in_common_words, model_of
 from gateway.wire.openai_chat.fields import Fields, items, text
 from gateway.wire.openai_chat.head import parted
 from techniques.core.json import Json, JsonObject
-from techniques.core.request import Relay, Request
+from techniques.core.request import Once, Relay, Request
 
 
 def chat_call(body: JsonObject, raw: bytes) -> Call:
@@ -46,7 +46,7 @@ def _call(
     model = model_of(body)
     wishes, body, _ = parted(body, raw)
     seen = in_common_words(body)
-    relay = Relay(NAME, raw, seen, cache(partial(decode, body)), include_usage=True)
+    relay = Relay(NAME, raw, seen, Once(partial(decode, body)), include_usage=True)
     return Call(
         name, model, streamed(body), relay, include_usage=True, wishes=wishes, idle=not asks
     )

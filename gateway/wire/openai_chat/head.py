@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 
 from gateway.wire.dialect import Call
 from gateway.wire.drafts import has_drafts, without_drafts
 from gateway.wire.openai_chat.decode import request_of
 from gateway.wire.openai_chat.fields import NAME, flag, integer, required, thing, wrong
 from techniques.core.json import NOTHING, Json, JsonObject
-from techniques.core.request import Relay
+from techniques.core.request import Once, Relay
 
 _OWN = frozenset({"reliability", "technique"})
 """Fields that only the gateway reads, in every dialect that has no place of its own for them."""
@@ -34,7 +34,7 @@ def call_of(body: JsonObject, raw: bytes) -> Call:
     wishes, body, kept = parted(body, raw)
     if has_drafts(raw):
         body, kept = {**body, "messages": [_undrafted(turn) for turn in body["messages"]]}, None
-    relay = Relay(NAME, kept, body, cache(partial(request_of, body)), include_usage and streamed)
+    relay = Relay(NAME, kept, body, Once(partial(request_of, body)), include_usage and streamed)
     return Call(NAME, model, streamed, relay, relay.include_usage, wishes)
 
 

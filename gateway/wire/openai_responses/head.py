@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from typing import Final
 
 from gateway.wire.dialect import Call
@@ -14,7 +14,7 @@ from gateway.wire.openai_responses.fields import NAME
 from gateway.wire.openai_responses.reasoning import undrafted
 from techniques.core.errors import RequestRejected
 from techniques.core.json import JsonObject
-from techniques.core.request import Relay
+from techniques.core.request import Once, Relay
 
 _INSTEAD: Final = ("prompt", "previous_response_id", "conversation")
 """With one of these a request may be without an input."""
@@ -33,7 +33,7 @@ def call_of(body: JsonObject, raw: bytes) -> Call:
     if has_drafts(raw) and isinstance(body.get("input"), list):
         left = [item for item in map(undrafted, body["input"]) if item is not None]
         body, kept = {**body, "input": left}, None
-    relay = Relay(NAME, kept, body, cache(partial(request_of, body)), include_usage=True)
+    relay = Relay(NAME, kept, body, Once(partial(request_of, body)), include_usage=True)
     return Call(NAME, model, streamed, relay, include_usage=True, wishes=wishes)
 
 
