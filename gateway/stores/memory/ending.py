@@ -48,7 +48,7 @@ def reject(pool: Pool, refusal: Refusal) -> None:
             drained=refusal.window is not None or _short(window),
         )
     if lease is not None:
-        pool.read(lease, refusal.readings)
+        pool.read(lease, refusal.readings, refused=True)
 
 
 def _counts_requests(window: str) -> bool:

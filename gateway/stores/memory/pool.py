@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway.admission.purse import Purse
@@ -209,8 +209,14 @@ class Pool:
         lease.row = row
         self.rows[lease.id] = (self.now, row)
 
-    def read(self, lease: Lease, readings: Sequence[WindowReading]) -> None:
-        """Take in what the answer to *lease* says; windows that are not there are made of it."""
+    def read(
+        self, lease: Lease, readings: Sequence[WindowReading], *, refused: bool = False
+    ) -> None:
+        """Take in what the answer to *lease* says; windows that are not there are made of it.
+
+        Of a call that was *refused* nothing is learned of others: what a refusal shows is used up,
+        whoever did it, and that the next answers still show much says that it was not so.
+        """
         if not readings:
             return
         sent_at = lease.granted if lease.sent is None else lease.sent
@@ -220,7 +226,8 @@ class Pool:
             if window is None:
                 continue
             self.windows[reading.name] = window
-            window.read(self._shown(lease, reading, sent_at, window.read_at))
+            shown = self._shown(lease, reading, sent_at, window.read_at)
+            window.read(replace(shown, ended=False) if refused else shown)
 
     def _shown(self, lease: Lease, reading: WindowReading, sent_at: float, read_at: float) -> Shown:
         about = 0

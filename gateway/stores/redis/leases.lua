@@ -178,7 +178,8 @@ local function read_into(reading)      -- a reading that tells the limit makes a
   return w
 end
 
-local function read_all(l, readings)
+-- Of a call that was refused nothing is learned of others.
+local function read_all(l, readings, refused)
   local sent_at = l.sent or l.granted
   for _, reading in ipairs(readings) do
     local w = read_into(reading)
@@ -189,7 +190,8 @@ local function read_all(l, readings)
       if reading.exact or reading.bounded then
         about = charged(sent_at - ABOUT_MS, sent_at) - (reading.exact and tonumber(l.amounts[w.name] or 0) or 0)
       end
-      read(w, {remaining = reading.remaining, limit = reading.limit, reset = reading.reset, sent_at = sent_at, ended = l.ended,
+      read(w, {remaining = reading.remaining, limit = reading.limit, reset = reading.reset, sent_at = sent_at,
+               ended = l.ended and not refused,
                exact = reading.exact, bounded = reading.bounded, between = charged(w.read_at, sent_at), about = about,
                later = charged(sent_at, now) + tonumber(call('HGET', UNSENT, w.name) or 0)})
     end

@@ -214,7 +214,7 @@ function operations.reject(asked)
       refuse(w, tonumber(holds[name] or 0), asked.retry_after, drained)
     end
   end
-  if l then read_all(l, asked.readings) end
+  if l then read_all(l, asked.readings, true) end
   pump()
 end
 

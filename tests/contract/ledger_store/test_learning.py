@@ -289,6 +289,23 @@ async def test_a_refusal_takes_its_readings_in(desk: Desk) -> None:
     assert await desk.level("req") == 7
 
 
+@pytest.mark.parametrize("cap", [60, 30_000])
+async def test_of_a_refusal_nothing_is_learned_of_what_others_take(desk: Desk, cap: int) -> None:
+    await desk.define(bucket("req", cap))
+    await desk.ask("a", dispatched=True, req=1)
+    desk.clock.pass_(20)
+    seen = [read(cap - 1, cap, "req")]
+    desk.ledger.settle(desk.pool, Settlement("a", {"req": 1}, readings=seen))
+    await desk.ask("b", dispatched=True, req=1)
+    desk.clock.pass_(20)
+    desk.ledger.reject(desk.pool, Refusal("b", "req", 1000, [read(0, cap, "req")]))
+
+    desk.clock.pass_(3000)
+
+    assert (await desk.window("req")).drain == 0
+    assert isinstance(await desk.probe("c", req=1), Granted)
+
+
 async def test_what_was_sent_later_is_summed_over_any_span(desk: Desk) -> None:
     await desk.define(bucket("tok", 30_000_000, level=20_000_000))
     await desk.ask("a", dispatched=True, tok=1)
