@@ -74,6 +74,12 @@ def _unnamed(item: JsonObject) -> JsonObject:
     return {field: value for field, value in item.items() if field not in _NAMED}
 
 
+def is_bare(item: Json) -> bool:
+    """Tell whether *item* is reasoning without what its maker takes back: a name, or its text."""
+    is_thought = isinstance(item, dict) and item.get("type") == "reasoning"
+    return is_thought and not item.get("encrypted_content")
+
+
 def references(said: Json) -> list[str]:
     """Return the ids of items that *said* only refers to."""
     items = said if isinstance(said, list) else []

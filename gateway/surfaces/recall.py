@@ -14,6 +14,7 @@ from gateway.planning.plan import Plan
 from gateway.policy.keys import Caller
 from gateway.responses.items import (
     by_id,
+    is_bare,
     kept_input,
     references,
     resolved,
@@ -239,7 +240,8 @@ def unavailable(error: Exception) -> Unavailable:
 
 
 def _said(before: Sequence[Response]) -> list[JsonObject]:
-    return sent_again(item for one in before for item in (*one.input, *one.output))
+    items = (item for one in before for item in (*one.input, *one.output))
+    return sent_again(item for item in items if not is_bare(item))
 
 
 def _items_of(said: Json) -> list[Json]:
@@ -251,7 +253,8 @@ def _items_of(said: Json) -> list[Json]:
 def _for_whoever(body: JsonObject, *, stored: bool, background: bool) -> JsonObject:
     """Return *body* as any provider can carry it out, and none of them has to keep it.
 
-    What a model thought comes back only where it is asked for; then it can be sent again.
+    What a model thought comes back only where it is asked for; then it can be sent again. What
+    comes without that is left out: its id names nothing that is kept anywhere.
     """
     gone = ("previous_response_id", "background")
     body = {name: value for name, value in body.items() if name not in gone}
@@ -261,8 +264,11 @@ def _for_whoever(body: JsonObject, *, stored: bool, background: bool) -> JsonObj
         return body
     body["store"] = False
     included = body.get("include") or []
-    if body.get("reasoning") and isinstance(included, list) and _ENCRYPTED not in included:
+    if isinstance(included, list) and _ENCRYPTED not in included:
         body["include"] = [*included, _ENCRYPTED]
+    said = body.get("input")
+    if isinstance(said, list):
+        body["input"] = [item for item in said if not is_bare(item)]
     return body
 
 

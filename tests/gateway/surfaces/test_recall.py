@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -66,7 +67,26 @@ async def test_nobody_else_is_to_keep_what_is_kept_here() -> None:
 
     assert body["store"] is False
     assert body["include"] == ["x", "reasoning.encrypted_content"]
-    assert "include" not in await asked(recall, input="Q")
+    unasked = await asked(recall, input="Q")
+    assert unasked["include"] == ["reasoning.encrypted_content"]
+
+
+async def test_reasoning_that_is_only_a_name_is_not_sent_where_nobody_keeps_it() -> None:
+    bare: JsonObject = {"type": "reasoning", "id": "rs_1", "summary": []}
+    sealed: JsonObject = {**bare, "id": "rs_2", "encrypted_content": "sealed"}
+    first = response(1)
+    before = replace(first, object={**first.object, "output": [bare, sealed, *first.output]})
+    recall, _ = place(before)
+    question: JsonObject = {"role": "user", "content": "Q"}
+
+    own = await asked(recall, input=[question, bare, sealed, question])
+    unkept = await asked(recall, input=[question, bare], store=False)
+    later = await asked(recall, input=[question], previous_response_id="resp_1", store=False)
+
+    assert own["input"] == [question, sealed, question]
+    assert unkept["input"] == [question, bare]
+    thoughts = [item for item in later["input"] if item.get("type") == "reasoning"]
+    assert [item["encrypted_content"] for item in thoughts] == ["sealed"]
 
 
 @pytest.mark.parametrize("caller", [Caller("k2"), OPEN])

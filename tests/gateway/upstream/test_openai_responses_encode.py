@@ -41,7 +41,9 @@ from tests.gateway.upstream.openai_responses_samples import (
     asked,
     encoded,
     refused,
+    relayed,
     sent,
+    thinking_target,
 )
 
 SCHEMA: JsonObject = {
@@ -493,3 +495,30 @@ def test_a_client_of_this_api_keeps_what_has_no_name_inside() -> None:
 def test_a_strict_request_loses_nothing(request_: Request) -> None:
     with pytest.raises(RequestRejected, match="strict"):
         RESPONSES.encode(replace(request_, strict=True), TARGET)
+
+
+@pytest.mark.parametrize(
+    ("model", "included"),
+    [
+        ("gpt-4o", ["web_search_call.results"]),
+        ("gpt-5.2", ["web_search_call.results", "reasoning.encrypted_content"]),
+        ("somebody-elses", ["web_search_call.results", "reasoning.encrypted_content"]),
+    ],
+)
+def test_a_relayed_body_asks_no_model_for_thoughts_that_is_known_to_have_none(
+    model: str, included: list[str]
+) -> None:
+    wanted: Json = ["web_search_call.results", "reasoning.encrypted_content"]
+
+    body = sent(relayed({"input": "hi", "include": wanted}), thinking_target(model))
+
+    assert body["include"] == included
+
+
+def test_a_relayed_body_that_asked_for_thoughts_alone_asks_for_nothing() -> None:
+    body = sent(
+        relayed({"input": "hi", "include": ["reasoning.encrypted_content"]}),
+        thinking_target("gpt-4o"),
+    )
+
+    assert "include" not in body

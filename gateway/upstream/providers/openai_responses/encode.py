@@ -44,6 +44,7 @@ def encode(request: Request, target: Target) -> HttpCall:
         body = own_only(_relayed(request, relay, target), relay.raw, losses)
         if target.steered and "reasoning" not in body:
             body = _steered(body, target, losses)
+        body = _without_thoughts(body, target)
         can = target.relayed
     else:
         relay, request = None, request.decoded()
@@ -72,6 +73,21 @@ def _relayed(request: Request, relay: Relay, target: Target) -> Body:
         return body
     kept = {name: value for name, value in body.items() if name not in _OURS}
     return {**kept, **changes}
+
+
+def _without_thoughts(body: Body, target: Target) -> Body:
+    """Return *body* without asking for what a model thought that is known not to think.
+
+    Its provider refuses that, and the gateway asks for it whenever it keeps a response.
+    """
+    included = body.get("include")
+    if target.thinks.able or not target.thinks.known or not isinstance(included, list):
+        return body
+    if ENCRYPTED not in included:
+        return body
+    others = [one for one in included if one != ENCRYPTED]
+    kept = {name: value for name, value in body.items() if name != "include"}
+    return {**kept, "include": others} if others else kept
 
 
 def _steered(body: Body, target: Target, losses: Losses) -> Body:
