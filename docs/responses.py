@@ -60,7 +60,11 @@ _ASKED: Final[Mapping[str, Mapping[str, Json]]] = {
         {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}, _CALL
     ),
     "`item_reference`": _items({"type": "item_reference", "id": "m"}),
-    "calls of OpenAI's own tools": _items({"type": "web_search_call", "id": "w"}),
+    "calls of OpenAI's own tools, and what they gave": _items(
+        {"type": "code_interpreter_call", "id": "c", "code": "1 + 1"}
+    ),
+    "such calls without words": _items({"type": "web_search_call", "id": "w"}),
+    "`compaction`": _items({"type": "compaction", "encrypted_content": "gAAA"}),
     "function tools": {"tools": [{"type": "function", "name": "f", "parameters": _SCHEMA}]},
     "custom tools, `custom_tool_call`": {"tools": [{"type": "custom", "name": "f"}]},
     "`tool_search` that the client carries out, `tool_search_call`": {

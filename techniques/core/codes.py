@@ -34,6 +34,10 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "harq_ir_converged": "No more faults were found; whether it is good enough was not shown.",
         "harq_ir_plateau": "The last revisions changed next to nothing, and no more were made.",
         "harq_ir_rejected_twice": "Two revisions in a row were no better, and no more were made.",
+        "hosted_call_as_text": "An earlier call of a tool that only another provider has, and what "
+        "it gave, was told to the model as text.",
+        "hosted_call_dropped": "An earlier call of a tool that only another provider has was left "
+        "out: there is nothing in it that a model can read.",
         "invalid_answer": "The answer does not keep the form that was asked for.",
         "journal_lost": "The journal of runs cannot be written; what it lacks is paid again if the "
         "run breaks off.",

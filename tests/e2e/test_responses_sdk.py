@@ -298,11 +298,33 @@ def test_a_tool_that_takes_text_is_offered_as_a_function(scene: Scene, model: st
 
 
 @pytest.mark.parametrize("model", TRANSLATED)
-@pytest.mark.parametrize(
-    "kind", ["image_generation_call", "web_search_call", "computer_call_output"]
-)
-def test_an_item_of_openais_own_is_refused_by_its_name(scene: Scene, model: str, kind: str) -> None:
-    asked: Json = {"model": model, "input": [{"type": kind, "id": "x_1"}]}
+def test_a_conversation_with_calls_of_openais_own_tools_goes_on_elsewhere(
+    scene: Scene, model: str
+) -> None:
+    scene.upstream.plays(whole(model, Turn("It is 3967 m high.")))
+    searched: Json = {
+        "type": "web_search_call",
+        "id": "ws_1",
+        "status": "completed",
+        "action": {"type": "search", "query": "height of the Eiger"},
+    }
+    said: Json = {"type": "message", "role": "assistant", "content": "I found it."}
+    asked: Json = {
+        "model": model,
+        "input": [
+            {"role": "user", "content": "Look it up."},
+            {"type": "web_search_call", "id": "ws_0", "status": "completed"},
+            searched,
+            said,
+            {"role": "user", "content": "How high is it?"},
+        ],
+    }
 
-    with pytest.raises(openai.BadRequestError, match=kind):
-        scene.chat.responses.create(**asked)
+    raw = scene.chat.responses.with_raw_response.create(**asked)
+
+    assert raw.parse().output_text == "It is 3967 m high."
+    told = raw.headers["x-lockgate-warnings"].split("; ")
+    assert told == ["hosted_call_dropped: web_search_call", "hosted_call_as_text: web_search_call"]
+    assert "height of the Eiger" in str(scene.upstream.asked[0].body["messages"][1])
+    with pytest.raises(openai.BadRequestError):
+        scene.chat.responses.create(**asked, extra_headers={"x-lockgate-strict": "1"})

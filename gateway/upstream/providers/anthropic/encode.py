@@ -18,6 +18,7 @@ from gateway.upstream.providers.anthropic.options import (
 from gateway.upstream.providers.anthropic.parts import Parts
 from gateway.upstream.providers.anthropic.thinking import encode_thinking
 from gateway.upstream.providers.anthropic.turns import encode_turns
+from gateway.upstream.retold import retold
 from gateway.upstream.shared import translated
 from techniques.core.json import JsonObject
 from techniques.core.request import Request
@@ -33,7 +34,9 @@ def encode_call(request: Request, target: Target) -> HttpCall:
     losses = Losses(request)
     if not losses.own:
         request = translated(request, DIALECT, TAKES, losses.note)
-    request = without_hosted(request, target, DIALECT if losses.own else "", losses.note)
+    own = DIALECT if losses.own else ""
+    request = without_hosted(request, target, own, losses.note)
+    request = retold(request, own, losses.note)
     system, messages = encode_turns(request.messages, Parts(target, losses), losses)
     body: JsonObject = {"model": target.model}
     encode_sampling(request.sampling, target, body, losses)

@@ -16,6 +16,7 @@ from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.providers.openai_chat.signed import returned, signed
 from gateway.upstream.providers.openai_chat.thinking import steered, thinking
 from gateway.upstream.providers.openai_chat.turns import tools_of, turns_of
+from gateway.upstream.retold import retold
 from gateway.upstream.shared import translated
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (
@@ -95,6 +96,7 @@ def _written(request: Request, target: Target, losses: Losses) -> Body:
         raise refuse("more than one choice here", "n")
     refuse_thread(request)
     request = without_hosted(request, target, DIALECT, losses.drop)
+    request = retold(request, DIALECT, losses.drop)
     extra = losses.keep(request.extra)
     optional: JsonObject = {
         "stream": request.stream or None,

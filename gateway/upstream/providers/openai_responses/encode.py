@@ -15,6 +15,7 @@ from gateway.upstream.providers.openai_responses.foreign import own_only
 from gateway.upstream.providers.openai_responses.items import conversation_of
 from gateway.upstream.providers.openai_responses.names import DIALECT, ENCRYPTED, PATH
 from gateway.upstream.providers.openai_responses.thinking import hand_over, thinking
+from gateway.upstream.retold import retold
 from gateway.upstream.shared import translated
 from techniques.core.json import JsonObject
 from techniques.core.request import Relay, Request
@@ -101,6 +102,7 @@ def _steered(body: Body, target: Target, losses: Losses) -> Body:
 def _written(request: Request, target: Target, losses: Losses) -> Body:
     refuse_thread(request)
     request = without_hosted(request, target, DIALECT, losses.drop)
+    request = retold(request, DIALECT, losses.drop)
     body: JsonObject = {"model": target.model, **conversation_of(request, losses)}
     options.sampling(request.sampling, body, losses)
     options.tools(request, body, losses)
