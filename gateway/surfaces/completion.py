@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -17,6 +16,7 @@ from gateway.clock import utc_now
 from gateway.metering.ledger import Ledger, Meter, RequestBegun
 from gateway.metering.trace import Begin, untraced
 from gateway.pipeline import Asked, Pipeline
+from gateway.planning.plan import Plan
 from gateway.policy.keys import Door
 from gateway.routing.observing import Observer
 from gateway.runs.identity import body_hash
@@ -28,6 +28,7 @@ from gateway.surfaces.client_headers import attempted, forwarded, reads_for_s
 from gateway.surfaces.finishing import end, finished, let_go
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.handed import told_to_wait
+from gateway.surfaces.idle import nothing
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.kept import carry_of, is_kept, sent_of, wanted_by, wants_no_wait
 from gateway.surfaces.kept_encoder import KeptEncoder
@@ -37,11 +38,11 @@ from gateway.surfaces.telling import head_of, summary_of
 from gateway.surfaces.unheard import Unheard
 from gateway.surfaces.visit import Visit
 from gateway.wire.body import parse
-from gateway.wire.dialect import Dialect, Encoder
+from gateway.wire.dialect import Call, Dialect, Encoder
 from gateway.wire.respond import Exchange, Gone, encoded
+from router_service.groundwork.aside import aside, is_heavy
 from techniques.core.channel import EventStream
 from techniques.core.errors import GatewayError, Unavailable
-from techniques.core.events import Event, Finished
 
 _LEFT: Final = 499
 """What is written down as the status where the client left before there was one."""
@@ -124,12 +125,14 @@ class CompletionEndpoint:
         front = self._front
         caller = await front.door.caller(visit.headers)
         raw = await body_of(receive, visit.headers, front.max_body)
-        body, recalled = parse(raw), None
+        heavy, recalled = is_heavy(raw), None
+        body = await aside(partial(parse, raw), heavy=heavy)
         if self._dialect.name == DIALECT:
             recalled = await front.recall.recalled(caller, body, visit.request_id)
             body, raw = recalled.body, recalled.raw or raw
         request = spelled.Request(visit.headers, body, raw, caller)
-        call, wishes = spelled.read(self._dialect, request, front.pipeline.planner)
+        read = partial(spelled.read, self._dialect, request, front.pipeline.planner)
+        call, wishes = await aside(read, heavy=heavy)
         visit.decoded = perf_counter()
         visit.asked = Asked(
             call,
@@ -140,9 +143,7 @@ class CompletionEndpoint:
             reads_for_s(visit.headers),
             visit.request_id,
         )
-        visit.plan = front.pipeline.plan(visit.asked)
-        if visit.plan.auto and not call.idle:
-            visit.plan = await front.pipeline.routed(visit.asked, visit.plan, visit.ledger.record)
+        visit.plan = await self._plan(visit.asked, visit.ledger, heavy=heavy)
         visit.planned = perf_counter()
         if recalled is not None:
             visit.keep(recalled.must_fit(visit.plan))
@@ -152,6 +153,14 @@ class CompletionEndpoint:
             answer = nothing() if call.idle else await self._answer(visit, raw)
         visit.exchange = self._exchange(visit, receive, send)
         await visit.exchange.respond(answer, partial(self._encoder, visit), front.keepalive_s)
+
+    async def _plan(self, asked: Asked, ledger: Ledger, *, heavy: bool) -> Plan:
+        pipeline = self._front.pipeline
+        plan = await aside(partial(pipeline.plan, asked), heavy=heavy)
+        if not plan.auto or asked.call.idle:
+            return plan
+        await aside(partial(_read, asked.call), heavy=heavy)
+        return await pipeline.routed(asked, plan, ledger.record)
 
     def _encoder(self, visit: Visit) -> Encoder:
         assert visit.asked is not None
@@ -268,15 +277,10 @@ class CompletionEndpoint:
         return status
 
 
-@asynccontextmanager
-async def nothing() -> AsyncGenerator[AsyncIterator[Event], None]:
-    """Answer who asked nothing; no model is called."""
-
-    async def events() -> AsyncGenerator[Event, None]:
-        yield Finished()
-
-    async with aclosing(events()) as told:
-        yield told
+def _read(call: Call) -> None:
+    """Have *call* be decoded, which it then stays; whoever needs it is told what is wrong."""
+    with suppress(GatewayError):
+        call.relay.decode()
 
 
 async def _is_run(visit: Visit, behind: Behind, raw: bytes) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic, perf_counter
 from typing import Final
 
@@ -34,6 +35,7 @@ from gateway.wire.body import parse
 from gateway.wire.dialect import Call, Dialect
 from gateway.wire.respond import Gone
 from pricing.usage import Usage
+from router_service.groundwork.aside import aside, is_heavy
 from techniques.core.errors import GatewayError, Unavailable, UpstreamFailed
 from techniques.core.json import JsonObject
 
@@ -104,7 +106,7 @@ class CountTokensEndpoint:
 
     async def _call(self, caller: Caller, raw: bytes) -> Call:
         """Return what is to be counted, with the conversation that it goes on with in front."""
-        body = parse(raw)
+        body = await aside(partial(parse, raw), heavy=is_heavy(raw))
         if self._dialect.name != RESPONSES:
             return self._spoken.decode(body, raw)
         recalled = await self._front.recall.recalled(caller, _counted_only(body), "")
@@ -120,16 +122,19 @@ class CountTokensEndpoint:
         model = planner.permitted(call.model, visit.caller)
         visit.provider = model.target.provider
         counter = counter_of(model)
+        heavy = is_heavy(raw)
+        guess = partial(aside, lambda: estimate(call.relay.decode()), heavy=heavy)
         if counter is None:
-            return estimate(call.relay.decode()), "estimate"
+            return await guess(), "estimate"
         shown = forwarded(headers, visit.dialect)
-        asked = counter.call(call, model.target, shown)
+        spelled = partial(counter.call, call, model.target, shown)
+        asked = await aside(spelled, heavy=heavy)
         try:
             return await _metered(visit.ledger, asked, counter, model), "provider"
         except UpstreamFailed as failure:
             if not _has_none(failure):
                 raise
-        return estimate(call.relay.decode()), "estimate"
+        return await guess(), "estimate"
 
 
 def _counted_only(body: JsonObject) -> JsonObject:

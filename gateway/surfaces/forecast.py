@@ -17,6 +17,7 @@ from gateway.surfaces.named import name_headers, new_name
 from gateway.surfaces.operations import json_answer
 from gateway.surfaces.spoken import dialect_of, failed
 from gateway.wire.body import parse
+from router_service.groundwork.aside import aside, is_heavy
 from techniques.core.errors import GatewayError
 from techniques.core.json import JsonObject
 
@@ -48,7 +49,7 @@ class ForecastEndpoint:
         try:
             caller = await front.door.caller(headers)
             raw = await body_of(request.receive, headers, min(front.max_body, _MOST_BYTES))
-            asked = read(parse(raw), headers.get(_RUN))
+            asked = await aside(lambda: read(parse(raw), headers.get(_RUN)), heavy=is_heavy(raw))
             return await self._forecaster.forecast(asked, caller)
         finally:
             front.gate.leave()

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 import orjson
@@ -26,6 +27,7 @@ from gateway.responses.recent import Recent
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.responses.records import Response, ResponseName, ResponseSealed
 from gateway.stores.responses.shelf import Shelf
+from router_service.groundwork.aside import MANY, aside
 from techniques.core.errors import RequestRejected, TooLarge, Unavailable
 from techniques.core.json import Json, JsonObject
 
@@ -115,7 +117,10 @@ class Recall:
             keeping = None if stored is False else Keeping(Wish(owner), None, recent=self.recent)
             unknown = _parent(body) if self.is_on else None
             return Recalled(told, orjson.dumps(told) if known else None, keeping, unknown)
-        wish = Wish(owner, kept_input(told.get("input")), background=background)
+        said = told.get("input")
+        many = isinstance(said, list) and len(said) > MANY
+        kept = await aside(partial(kept_input, said), heavy=many)
+        wish = Wish(owner, kept, background=background)
         if stored is not False:
             wish = replace(wish, known=PREFIX + request_id)
         if background:

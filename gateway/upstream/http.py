@@ -20,18 +20,11 @@ from gateway.upstream.faults import endless
 from gateway.upstream.head import Head, Headed
 from gateway.upstream.provider import HttpCall, Provider, Reader, Target
 from gateway.upstream.redact import Mask
+from gateway.upstream.spelling import spelled
 from gateway.upstream.transport import Response, Transport
 from techniques.core.channel import EventStream
 from techniques.core.errors import StreamBroken, UpstreamFailed
-from techniques.core.events import (
-    Event,
-    Finished,
-    Note,
-    Relayed,
-    Started,
-    UsageReported,
-    Warned,
-)
+from techniques.core.events import Event, Finished, Note, Relayed, Started, UsageReported, Warned
 from techniques.core.relayed import EMBEDDING
 from techniques.core.request import Request
 
@@ -163,7 +156,7 @@ class _Call(Headed):
 
     async def __aenter__(self) -> AsyncIterator[Event]:
         channel = self._channel
-        call = channel.provider.encode(self._request, channel.target)
+        call = await spelled(channel.provider, self._request, channel.target)
         headers = call.headers
         if self._request.journaled and channel.target.idempotent:
             headers = {**headers, "idempotency-key": self._request.journaled}
