@@ -204,8 +204,10 @@ class MeteredCall(Headed):
     def _failed(self, error: BaseException) -> None:
         if isinstance(error, GatewayError):
             self.outcome = _outcome(error)
-        if isinstance(error, UpstreamFailed) and error.said.usage:
-            self.usage, self.counted = error.said.usage, True
+        if isinstance(error, UpstreamFailed):
+            error.provider = self._channel.target.provider
+            if error.said.usage:
+                self.usage, self.counted = error.said.usage, True
 
     def _finished(self) -> None:
         self.whole, step = True, self._request.journaled

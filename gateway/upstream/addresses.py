@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import socket
+import ssl
 from time import monotonic
 from typing import Any, Final, TypeAlias
 
@@ -44,6 +46,22 @@ class Addresses:
             raise PrivateAddress(f"{self._host} has a private address")
         self._found, self._until = found, monotonic() + _KEPT_S
         return found
+
+
+def unreached(error: OSError) -> str:
+    """Return why there is no connection, to be put behind a sentence; it names no address."""
+    match error:
+        case PrivateAddress():
+            return ": it has a private address, and no `allow_private: true`"
+        case socket.gaierror():
+            return ": its name is not known"
+        case ssl.SSLError():
+            return ": it does not speak TLS as it should"
+        case ConnectionRefusedError():
+            return ": nobody listens at its address"
+        case _:
+            words = os.strerror(error.errno) if error.errno else ""
+            return f": {words[:1].lower()}{words[1:]}" if words else ""
 
 
 def is_private(host: str) -> bool:

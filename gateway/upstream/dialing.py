@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from aiohappyeyeballs import start_connection
 
-from gateway.upstream.addresses import Addresses, PrivateAddress, is_private
+from gateway.upstream.addresses import Addresses, PrivateAddress, is_private, unreached
 from techniques.core.errors import UpstreamFailed
 
 _SECOND_TRY_S: Final = 0.25
@@ -58,7 +58,7 @@ def tunnelled(proxy: str, host: str, port: int, *, allow_private: bool) -> Dial:
         try:
             connected = await to_proxy()
         except OSError as error:
-            raise _failed(f"No connection to the proxy {url.hostname}.") from error
+            raise _failed(f"No connection to the proxy{unreached(error)}.") from error
         try:
             await _let_through(connected, asked)
         except BaseException:

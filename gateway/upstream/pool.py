@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import anyio
 import anyio.lowlevel
 
+from gateway.upstream.addresses import unreached
 from gateway.upstream.answer import Answer
 from gateway.upstream.connection import Connection
 from gateway.upstream.dialing import straight, tunnelled
@@ -167,7 +168,7 @@ class PooledTransport:
             ) from error
         except OSError as error:
             raise UpstreamFailed(
-                "No connection to the provider.", "transport", retryable=True
+                f"No connection to the provider{unreached(error)}.", "transport", retryable=True
             ) from error
 
     async def _connect(self) -> Connection:

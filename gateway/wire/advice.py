@@ -29,6 +29,12 @@ LONGEST_S: Final = 60.0
 """The longest wait that the SDKs obey; a longer one they are told not to try."""
 
 
+def refused_key(error: UpstreamFailed) -> str:
+    """Return the words for a provider that does not take the gateway's key, and none of its own."""
+    named = f"The provider {error.provider}" if error.provider else "The provider"
+    return f"{named} refused the gateway's own credential. Who runs the gateway has to mend it."
+
+
 def advice(error: GatewayError, status: int) -> dict[str, str]:
     """Return the headers ``retry-after``, ``retry-after-ms`` and ``x-should-retry``, as known.
 

@@ -220,9 +220,11 @@ class UpstreamFailed(GatewayError):
         retryable: Whether the same call may work later or elsewhere.
         retry_after: Seconds the provider asked us to wait, if it said.
         said: The provider's own words.
+        provider: The name that it has in the configuration, "" until the call is recorded.
     """
 
     default_code = "upstream_failed"
+    provider = ""
 
     def __init__(
         self,

@@ -36,6 +36,7 @@ def _line(fact: RequestFinished) -> bytes:
         "status": fact.status,
         "code": fact.code,
         "calls": len(fact.rows),
+        "providers": list({row.provider: None for row in fact.rows}),
         "failures": [row.outcome for row in fact.rows if row.outcome != "ok"],
         "ms": round(fact.seconds * 1000, 3),
     }

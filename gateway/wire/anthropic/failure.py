@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import orjson
 
-from gateway.wire.advice import advice
+from gateway.wire.advice import advice, refused_key
 from gateway.wire.dialect import Failure
 from techniques.core.errors import (
     CapReached,
@@ -33,7 +33,6 @@ from techniques.core.errors import (
 from techniques.core.json import JsonObject
 
 _LONGEST = 500  # characters of a message
-_REFUSED_KEY = "The provider refused the gateway's own credential."
 _TYPES: Mapping[int, str] = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -89,7 +88,7 @@ def error_object(error: GatewayError) -> JsonObject:
     """Return the ``error`` object of a response or of an ``error`` event."""
     if isinstance(error, UpstreamFailed) and error.kind == "authentication":
         details = {"error_code": _CODES[error.kind]}
-        return {"type": "api_error", "message": _REFUSED_KEY, "details": details}
+        return {"type": "api_error", "message": refused_key(error), "details": details}
     kind = _TYPES.get(_class(error), "api_error")
     said: JsonObject = {"type": kind, "message": _message(error)[:_LONGEST]}
     if code := _code(error):

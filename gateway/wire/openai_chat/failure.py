@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import orjson
 
-from gateway.wire.advice import advice
+from gateway.wire.advice import advice, refused_key
 from gateway.wire.dialect import Failure
 from techniques.core.errors import (
     CapReached,
@@ -33,7 +33,6 @@ from techniques.core.json import JsonObject
 
 _LONGEST = 500
 _KEPT = frozenset({400, 404, 409, 413, 422})
-_NO_KEY = "The provider did not accept the gateway's credential."
 
 
 class _Words(NamedTuple):
@@ -122,7 +121,7 @@ def _upstream(error: UpstreamFailed) -> _Words:
 def _message(error: UpstreamFailed, words: _Words) -> str:
     """Return short plain text: neither a document nor a word of the gateway's own key."""
     if error.kind == "authentication":
-        return _NO_KEY
+        return refused_key(error)
     text = error.said.message or error.message
     if "<html" in text.lower() or text.lstrip()[:1] == "<":
         text = f"HTTP {error.said.status or words.status} from the provider."

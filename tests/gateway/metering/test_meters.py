@@ -258,16 +258,18 @@ LOGGED = {
     "status": 200,
     "code": None,
     "calls": 2,
+    "providers": ["oa", "other"],
     "failures": ["timeout"],
     "ms": 300.0,
 }
 
 
 def test_a_request_is_one_line_of_facts(capfd: pytest.CaptureFixture[str]) -> None:
+    rows = (row(), row(outcome="timeout", provider="other"))
     facts: list[Fact] = [
         RequestBegun("openai_chat"),
         row(),
-        request(outcome="truncated", rows=(row(), row(outcome="timeout")), tags="SECRET"),
+        request(outcome="truncated", rows=rows, tags="SECRET"),
     ]
 
     log_requests(facts)

@@ -81,7 +81,7 @@ async def test_no_proxy_there_is_told_from_no_provider_there() -> None:
 
     error = await failing(lambda: transport.post(CALL, monotonic() + 2.0))
 
-    assert error.message == "No connection to the proxy 127.0.0.1."
+    assert error.message == "No connection to the proxy: nobody listens at its address."
 
 
 async def test_a_private_address_is_refused_behind_a_proxy_too() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import os
+import socket
+import ssl
 from time import monotonic
 
 import anyio
 import pytest
 
-from gateway.upstream.addresses import Addresses, PrivateAddress
+from gateway.upstream.addresses import Addresses, PrivateAddress, unreached
 from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import HttpCall
 from tests.gateway.upstream.bytes_scene import (
@@ -22,6 +26,8 @@ from tests.gateway.upstream.bytes_scene import (
     playing,
     whole,
 )
+
+UNREACHABLE = os.strerror(errno.EHOSTUNREACH).replace("N", "n", 1)
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -153,6 +159,22 @@ async def test_a_refused_connection_is_a_broken_one() -> None:
     del peer
     error = await failing(lambda: transport.post(CALL, monotonic() + 2.0))
     assert (error.kind, error.retryable) == ("transport", True)
+    assert error.message == "No connection to the provider: nobody listens at its address."
+
+
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        (socket.gaierror(-2, "Name or service not known"), ": its name is not known"),
+        (ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER]"), ": it does not speak TLS as it should"),
+        (OSError(errno.EHOSTUNREACH, "127.0.0.1:9"), f": {UNREACHABLE}"),
+        (OSError("no number"), ""),
+    ],
+)
+async def test_why_there_is_no_connection_is_told_without_an_address(
+    why: OSError, said: str
+) -> None:
+    assert unreached(why) == said
 
 
 async def test_a_body_that_was_packed_unasked_is_unpacked() -> None:
@@ -205,3 +227,4 @@ async def test_a_host_with_a_private_address_is_not_called() -> None:
     transport = PooledTransport(Endpoint("http://localhost:9", {}, connect_s=2.0))
     error = await failing(lambda: transport.post(CALL, monotonic() + 2.0))
     assert error.kind == "transport"
+    assert "allow_private" in error.message
