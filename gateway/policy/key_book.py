@@ -30,6 +30,12 @@ _LOOK_S: Final = 2.0
 _PER_SECOND: Final = 50.0
 _MOST_REFUSED: Final = 10_000
 
+_CLOSED: Final = "The first key was made: calls without one are refused from now on."
+_NO_SECRET: Final = (
+    "Keys cannot be checked: the gateway was started without LOCKGATE_KEY_SECRET, the secret that "
+    "they were made with."
+)
+
 _log = structlog.get_logger()
 
 
@@ -85,7 +91,8 @@ class KeyBook:
         Raises:
             Unauthenticated: There is no key, or none of ours.
             Denied: There are no keys, and it is a page from elsewhere.
-            Unavailable: The key is not known here, and the database does not answer.
+            Unavailable: The key is not known here, and the database does not answer; or no key can
+                be, as the first was made after a start without a secret.
         """
         if self._open and not await self._has_closed(headers):
             must_be_near(headers)
@@ -94,6 +101,8 @@ class KeyBook:
         caller = self._ring.find(digest)
         if caller is None:
             caller = await self._look(digest)
+        if caller is None and not self._secret:
+            raise Unavailable(_NO_SECRET)
         if caller is None:
             raise Unauthenticated(NOT_VALID)
         return caller
@@ -174,6 +183,8 @@ class KeyBook:
 
     def _take(self, changed: Changed) -> None:
         budgets = [budget_of(record) for record in changed.budgets]
+        if self._open and changed.keys and self._looks > 1:  # not at the start, which tells itself
+            _log.warning("keys.closed", reason=_CLOSED if self._secret else _NO_SECRET)
         for record in changed.keys:
             self._open, self._had_some = False, True
             if (old := self._kept.pop(record.name, None)) is not None:

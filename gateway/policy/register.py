@@ -26,6 +26,10 @@ from pricing.price import PICO
 from techniques.core.json import JsonObject
 
 _SHOWN: Final = 9
+_NO_SECRET: Final = (
+    "LOCKGATE_KEY_SECRET is not set: keys are hashed with it. Set the same, a long random text, "
+    "here and where the gateway runs."
+)
 """So many signs of a key are kept, to know it by: of 43 random ones, six."""
 
 
@@ -254,7 +258,7 @@ class Register:
     def _text(self) -> tuple[str, str]:
         """Return the text of a new key, and the secret that hashes it."""
         if not self.secret:
-            raise Faulty("", "LOCKGATE_KEY_SECRET is not set: keys are hashed with it.")
+            raise Faulty("", _NO_SECRET)
         return f"lg-{dice.token_urlsafe(32)}", self.secret
 
 

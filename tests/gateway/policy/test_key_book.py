@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 import pytest
+from structlog.testing import capture_logs
 
 from gateway.policy.key_book import KeyBook
 from gateway.policy.keys import OPEN, Caller, digest
@@ -37,10 +38,12 @@ class Owners(OwnerTables):
 
 
 @asynccontextmanager
-async def book(url: str, *configured: tuple[str, Caller]) -> AsyncGenerator[tuple[KeyBook, Owners]]:
+async def book(
+    url: str, *configured: tuple[str, Caller], secret: str | None = "s"
+) -> AsyncGenerator[tuple[KeyBook, Owners]]:
     async with opened(url) as database:
         owners = Owners(database)
-        made = KeyBook("s", configured, owners)
+        made = KeyBook(secret, configured, owners)
         await made.refresh()
         yield made, owners
 
@@ -66,6 +69,34 @@ async def test_without_any_key_everyone_is_let_in_until_one_is_made(database_url
         assert (await keys.caller(sent("lg-app"))).name == "app"
         assert await refused(keys, "anything")
         assert await refused(keys, "")
+
+
+async def test_that_the_first_key_closes_a_gateway_is_logged_once(database_url: str) -> None:
+    async with book(database_url) as (keys, owners):
+        with capture_logs() as logs:
+            await owners.add_key(key())
+            await keys.refresh()
+            await owners.add_key(key("other", "lg-other"))
+            await keys.refresh()
+        assert [line["event"] for line in logs] == ["keys.closed"]
+    with capture_logs() as logs:
+        async with book(database_url):
+            pass
+    assert logs == []
+
+
+async def test_who_made_the_first_key_of_a_gateway_without_a_secret_is_told(
+    database_url: str,
+) -> None:
+    async with book(database_url, secret=None) as (keys, owners):
+        assert await keys.caller({}) is OPEN
+        with capture_logs() as logs:
+            await owners.add_key(key())
+            with pytest.raises(Unavailable, match="LOCKGATE_KEY_SECRET"):
+                await keys.caller(sent("lg-app"))
+        with pytest.raises(Unauthenticated):
+            await keys.caller({})
+    assert "LOCKGATE_KEY_SECRET" in logs[0]["reason"]
 
 
 async def test_a_gateway_that_had_keys_is_never_open_again(database_url: str) -> None:
