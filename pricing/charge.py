@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from pricing.cost import MOST, cost
 from pricing.price import Price
+from pricing.record import record
 from pricing.source import OWN, CostSource
 from pricing.usage import Usage
 
@@ -45,7 +45,7 @@ CAVEATS: Final[Mapping[str, str]] = MappingProxyType(
 _STANDARD: Final = frozenset({"", "default", "standard", "auto", "on_demand"})
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Charge:
     """Picodollars, the name of the row that they were worked out by, its source and its caveats."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final
+
+from pricing.record import record
 
 _MOST: Final = 2**32
 """More tokens than any call can have: a count beyond is a fault of the provider's."""
@@ -26,7 +27,7 @@ def is_count(value: Any) -> bool:
     return isinstance(value, float) and isfinite(value) and is_count(int(value))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Usage:
     """Token counts of one or more calls; counts add up, so usages can be summed.
 

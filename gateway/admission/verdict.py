@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from pricing.record import record
+
 OnLimit: TypeAlias = Literal["hold", "suspend", "reject"]
 
 _READ_S = 5.0
 """What is kept back of the time after which a client stops to read."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Patience:
     """How long one call may be held. All are seconds from the call's arrival, None: no bound.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from random import Random  # noqa: TID251 - the type; the dice come from the wiring
 
@@ -25,13 +24,14 @@ from gateway.policy.models import Model
 from gateway.runs.live import LiveRun
 from gateway.upstream.llama_cpp.kept import Session
 from pricing.price import costlier
+from pricing.record import record
 from techniques.core.channel import Channel, Member
 from techniques.core.errors import UpstreamFailed
 from techniques.core.events import Warned
 from techniques.core.request import Request
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Stack:
     """Builds the channels of one run.
 

@@ -18,6 +18,7 @@ from gateway.metering.routed import Routed
 from gateway.metering.trace import Trace
 from gateway.metering.weighed import Weighed
 from pricing.cost import dollars
+from pricing.record import record
 from pricing.source import CostSource, worst
 from pricing.usage import Usage
 from techniques.core.events import Warned
@@ -157,7 +158,7 @@ class SummaryTried:
     outcome: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RequestBegun:
     """A client request has come; a ``RequestFinished`` follows."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gateway.admission.verdict import Patience
 from gateway.clock import loop_time
 from gateway.metering.meters.durable import Whose
+from pricing.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Standing:
     """Whose run it is and how it stands among others.
 

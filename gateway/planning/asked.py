@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gateway.policy.keys import Caller
 from gateway.policy.wishes import Wishes
 from gateway.wire.dialect import Call
+from pricing.record import record
 from techniques.core.json import NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Asked:
     """A call, who makes it, and what came with it.
 

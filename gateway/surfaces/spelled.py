@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import orjson
@@ -16,13 +15,14 @@ from gateway.policy.keys import Caller
 from gateway.policy.models import Model
 from gateway.policy.wishes import Wishes
 from gateway.wire.dialect import Call, Dialect
+from pricing.record import record
 from techniques.core.errors import UnknownModel
 from techniques.core.json import JsonObject
 
 _OPENROUTER: Final = "openrouter"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Request:
     """A request as it came, from *caller*."""
 
@@ -32,7 +32,7 @@ class Request:
     caller: Caller
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Names:
     """The names of models, as they are understood for one caller."""
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from gateway.upstream.redact import Mask
+from pricing.record import record
 
 _NOTHING: Final = Mask({})
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Head:
     """The head of an answer; header names are lower case. ``body`` is a refusal's, else empty.
 

@@ -8,6 +8,7 @@ from types import MappingProxyType, ModuleType
 from typing import Literal, Protocol, TypeVar
 
 from gateway.upstream.thinking import UNKNOWN, Thinks
+from pricing.record import record
 from techniques.core.capabilities import Capabilities
 from techniques.core.discover import import_all
 from techniques.core.errors import UpstreamFailed
@@ -66,7 +67,7 @@ class Way(Protocol):
     unsent: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class HttpCall:
     """What to send: ``path`` is relative to the account's base URL, ``body`` is JSON.
 

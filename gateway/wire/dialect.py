@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
+from pricing.record import record
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError
 from techniques.core.events import Event, Traced
@@ -16,7 +17,7 @@ from techniques.core.request import Relay
 Rewrite: TypeAlias = "Callable[[Sequence[bytes], Summary], list[bytes]]"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Call:
     """A client's request: what is needed to plan it, and its body for the rest.
 

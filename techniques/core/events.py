@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from pricing.record import record
 from pricing.usage import Usage
 from techniques.core.json import NOTHING, Json
 from techniques.core.request import Opaque
@@ -111,7 +112,7 @@ class BlockAdded:
     block: Opaque
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class UsageReported:
     """Tokens used by this call so far: a running total, so the last report counts.
 
@@ -182,7 +183,7 @@ class Relayed(NamedTuple):
     characters: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Finished:
     """The end, and why the model stopped; ``stop_sequence`` is the stop text it met, if told.
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from pricing.record import record
 from techniques.core.json import NOTHING, Json
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
@@ -244,7 +245,7 @@ class Once:
         return self._made
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Relay:
     """The client's own body, to be sent on as it is to a provider of the same dialect.
 
@@ -259,7 +260,7 @@ class Relay:
     include_usage: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Request:
     """What to ask of a model.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from gateway.admission.need.traits import Traits
+from pricing.record import record
 
 Ground: TypeAlias = Literal["calls", "role", "model", "limit", "default"]
 """What a bound rests on: calls just like this one, those of its role or of its model, the most
@@ -93,7 +94,7 @@ class Fit(NamedTuple):
         return self.held / self.used if self.used else None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Timing:
     """How long an answer took, in seconds: until it began, and in all."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 import anyio
@@ -15,6 +14,7 @@ from gateway.reasons import why_of
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.database.ledger import LedgerTable
 from gateway.stores.database.rows import LedgerRow, RequestRow
+from pricing.record import record
 
 Result: TypeAlias = Literal["written", "dropped", "failed"]
 """Of a request with its rows: written, or given up; of an attempt to write: failed."""
@@ -27,7 +27,7 @@ _MOST: Final = 20_000
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Written:
     """A request and its rows; they go in together. No request: rows that were found elsewhere."""
 
