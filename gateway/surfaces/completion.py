@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 import structlog
 from starlette.types import Receive, Scope, Send
@@ -41,9 +43,11 @@ from gateway.wire.body import parse
 from gateway.wire.dialect import Call, Dialect, Encoder
 from gateway.wire.respond import Exchange, Gone, encoded
 from router_service.groundwork.aside import aside, is_heavy
+from router_service.groundwork.response import LEAVING
 from techniques.core.channel import EventStream
 from techniques.core.errors import GatewayError, Unavailable
 
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 _LEFT: Final = 499
 """What is written down as the status where the client left before there was one."""
 
@@ -87,6 +91,7 @@ class CompletionEndpoint:
         ledger, name = Ledger(self._front.meters), self._dialect.name
         visit = Visit(new_name(), name, self._id_header, headers_of(scope), ledger)
         ledger.trace = self._front.traced(visit.headers.get("traceparent"), visit.request_id)
+        visit.leaving = scope.get("extensions", _NONE).get(LEAVING)
         ledger.record(RequestBegun(name))
         try:
             self._front.gate.enter()
@@ -225,6 +230,7 @@ class CompletionEndpoint:
             lambda: head_of(visit),
             lambda: summary_of(visit),
             keeps=visit.keeping,
+            leaving=visit.leaving,
         )
 
     async def _end(self, visit: Visit, send: Send) -> None:

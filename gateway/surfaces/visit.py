@@ -10,7 +10,7 @@ from gateway.metering.ledger import Ledger
 from gateway.pipeline import Asked
 from gateway.planning.plan import Plan
 from gateway.responses.keeping import Keeping
-from gateway.wire.respond import Exchange
+from gateway.wire.respond import Exchange, Leaving
 from techniques.core.errors import GatewayError
 
 
@@ -37,6 +37,7 @@ class Visit:
     keeping: Keeping | None = None
     decoded: float = 0.0
     planned: float = 0.0
+    leaving: Leaving | None = None
 
     def keep(self, keeping: Keeping | None) -> None:
         """Have *keeping* keep the answer; what goes wrong with that is told with the rest."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -31,6 +32,8 @@ from techniques.core.reply import Fold, Reply
 
 Answer: TypeAlias = AbstractAsyncContextManager[AsyncIterator[Event]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
+Leaving: TypeAlias = Callable[[Callable[[], object] | None], None]
+"""Has a server tell a callback when the client leaves; None: nobody wants to know any more."""
 
 _JSON: Final = (b"content-type", b"application/json")
 _STREAM: Final = (
@@ -71,6 +74,7 @@ class Exchange:
     ``head`` and ``summary`` are asked for when they are needed: at the first byte, and at the end.
     ``status`` is what was sent, None before. ``begun_at`` is when the answer began, ``left_at``
     when the client was seen to leave (times of ``perf_counter``). ``keeps`` None: nothing is kept.
+    ``leaving`` None: the server tells of that to ``receive`` alone.
     """
 
     dialect: Dialect
@@ -86,6 +90,7 @@ class Exchange:
     failure: GatewayError | None = None
     ended: bool = False
     keeps: Keeps | None = None
+    leaving: Leaving | None = None
     _last_write: float = field(default_factory=perf_counter)
     _nap: anyio.CancelScope | None = None
     _writer: Encoder | None = None
@@ -98,7 +103,8 @@ class Exchange:
         *encoder* makes what writes it if it is streamed.
 
         The watcher is a bare task, the only one in the product: a task group costs a small
-        request a tenth of all it takes. It is cancelled here, and only ever waits or pings.
+        request a tenth of all it takes. It is cancelled here, and only ever waits or pings. A whole
+        answer has none where the server can tell a callback.
 
         Raises:
             GatewayError: The answer failed before anything was sent.
@@ -107,23 +113,32 @@ class Exchange:
         assert serving is not None
         if self.call.streamed:
             self._writer = writer = encoder()
-            watching = self._stay_alive(serving, writer, keepalive_s)
             sending = self._stream(answer, writer)
+            stop = _begun(self._stay_alive(serving, writer, keepalive_s))
         else:
-            watching = self._await_leaving(serving)
             sending = self._whole(answer)
-        watcher = asyncio.create_task(watching)  # noqa: TID251 - see above
+            stop = self._watch(serving)
         try:
             await sending
         except asyncio.CancelledError:
             if self.left_at is None or serving.uncancel():
                 raise
         finally:
-            watcher.cancel()
+            stop()
+
+    def _watch(self, serving: asyncio.Task[Any]) -> Callable[[], object]:
+        """Wait for the client to leave; return what ends that."""
+        if self.leaving is None:
+            return _begun(self._await_leaving(serving))
+        self.leaving(partial(self._left, serving))
+        return partial(self.leaving, None)
 
     async def _await_leaving(self, serving: asyncio.Task[Any]) -> None:
         while (await self.receive())["type"] != "http.disconnect":
             pass
+        self._left(serving)
+
+    def _left(self, serving: asyncio.Task[Any]) -> None:
         if not self.ended:  # a response that is complete also reads as gone
             self.left_at = perf_counter()
             self.ledger.client_left = True
@@ -247,6 +262,11 @@ class Exchange:
             await self.send(message)
         except RuntimeError as error:  # a server that could not see the client leave
             raise Gone("The client left.") from error
+
+
+def _begun(watching: Coroutine[Any, Any, None]) -> Callable[[], object]:
+    """Begin a watcher, and return what ends it."""
+    return asyncio.create_task(watching).cancel  # noqa: TID251 - see ``Exchange.respond``
 
 
 def _held(holding: Holding, encoder: Encoder) -> bytes:

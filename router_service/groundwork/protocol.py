@@ -21,7 +21,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from router_service.groundwork.response import through
+from router_service.groundwork.response import tell_left, through
 
 _OFFER: Final = re.compile(rb"(?mi)^upgrade[ \t]*:")
 _LATER_OFFER: Final = re.compile(rb"(?i)(?<=\n)upgrade[ \t]*:")
@@ -66,6 +66,13 @@ class Protocol(HttpToolsProtocol):
         self._moved = True  # whether a body went on since the last sweep
         self._still_since = monotonic()
         _watch(server_state, self.loop)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell the request under way, if there is one."""
+        super().connection_lost(exc)
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            tell_left(cycle)
 
     def data_received(self, data: bytes) -> None:
         """Take bytes of requests.

@@ -7,7 +7,7 @@ system calls, and as many searches as there are headers twice.
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Transport
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Final, cast
 
 from uvicorn._types import (
@@ -26,6 +26,11 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 _RARE: Final = frozenset({b"connection", b"transfer-encoding"})
+LEAVING: Final = "lockgate.leaving"
+"""The extension of ASGI by which a client's leaving is told to a callback, and None: to nobody.
+
+Who waits for that with ``receive`` needs a task for it.
+"""
 _BODILESS: Final = (204, 304)
 _CHUNKED: Final = (b"transfer-encoding", b"chunked")
 
@@ -33,12 +38,13 @@ _CHUNKED: Final = (b"transfer-encoding", b"chunked")
 class _Joining:
     """A transport on which the head of a response waits for what follows it."""
 
-    __slots__ = ("_transport", "head", "is_closing")
+    __slots__ = ("_transport", "head", "is_closing", "on_left")
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.is_closing = transport.is_closing
         self.head = b""
+        self.on_left: Callable[[], object] | None = None
 
     def write(self, data: bytes) -> None:
         """Write *data*, after the head if that waits."""
@@ -76,10 +82,22 @@ def through(
                 return
         await cycle.send(message)
 
+    def leaving(on_left: Callable[[], object] | None) -> None:
+        joining.on_left = on_left
+        if on_left is not None and cycle.disconnected:
+            loop.call_soon(on_left)
+
     def serve(scope: Scope, receive: ASGIReceiveCallable, _: ASGISendCallable) -> Awaitable[None]:
-        return app(scope, receive, send)
+        return app(cast("Scope", {**scope, "extensions": {LEAVING: leaving}}), receive, send)
 
     return serve
+
+
+def tell_left(cycle: RequestResponseCycle) -> None:
+    """Tell who wants to know that the client of *cycle* has left before the end."""
+    joining = cycle.transport
+    if isinstance(joining, _Joining) and joining.on_left is not None:
+        joining.on_left()
 
 
 def _head(cycle: RequestResponseCycle, message: HTTPResponseStartEvent) -> bytes | None:
