@@ -10,7 +10,8 @@ from gateway.upstream.provider import Target
 from techniques.core.errors import RequestRejected
 from techniques.core.request import Opaque, Request, Tool
 
-_THREADS: Final = "anthropic"
+_ANTHROPIC: Final = "anthropic"
+_SERVERS: Final = "mcp_servers"
 _UNTHREADED: Final = "thread_unsupported_request"
 """What Anthropic calls it. Its SDKs then send the whole conversation, and no ``thread``."""
 
@@ -24,8 +25,10 @@ def without_hosted(
     on one of them: its codec refuses them. *drop* is told of each by its kind.
 
     Raises:
-        RequestRejected: The request is strict.
+        RequestRejected: The request is strict, or names servers of tools that *target* cannot call.
     """
+    if request.dialect == _ANTHROPIC != dialect and request.extra.get(_SERVERS):
+        request = _without_servers(request, target, drop)
     foreign = [tool for tool in request.tools if _is_foreign(tool, dialect)]
     if not foreign or not target.drops_hosted or _insists(request, foreign):
         return request
@@ -35,13 +38,22 @@ def without_hosted(
     return replace(request, tools=left)
 
 
+def _without_servers(request: Request, target: Target, drop: Callable[[str, str], None]) -> Request:
+    if not target.drops_hosted:
+        message = f"The model's provider does not call servers of tools ({_SERVERS})."
+        raise RequestRejected(message, code="unsupported_tool", param=_SERVERS)
+    drop("tool_dropped", _SERVERS)
+    left = {name: value for name, value in request.extra.items() if name != _SERVERS}
+    return replace(request, extra=left)
+
+
 def refuse_thread(request: Request) -> None:
     """See that *request*, which the gateway writes, goes on with nothing that is kept elsewhere.
 
     Raises:
         RequestRejected: It is: what went before is known to the server that answered it alone.
     """
-    if request.dialect == _THREADS and request.extra.get("thread") is not None:
+    if request.dialect == _ANTHROPIC and request.extra.get("thread") is not None:
         message = "thread: no conversation is kept for this model; send all of its messages."
         raise RequestRejected(message, code=_UNTHREADED, param="thread")
 

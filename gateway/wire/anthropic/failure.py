@@ -127,7 +127,7 @@ def _status(error: GatewayError) -> int:
 def _upstream_class(error: UpstreamFailed) -> int:
     match error.kind:
         case "rate_limited" | "quota":
-            return 429
+            return 402 if error.said.status == 402 else 429  # which this API has a name for
         case "overloaded":
             return 529
         case "timeout":

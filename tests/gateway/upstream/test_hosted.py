@@ -94,6 +94,40 @@ def test_its_own_provider_gets_it_in_any_case(provider: Provider, hosted: Opaque
     assert hosted.value in orjson.loads(call.body)["tools"]
 
 
+SERVERS: Json = {"mcp_servers": [{"type": "url", "url": "https://a.test/mcp", "name": "a"}]}
+SERVED = Request("m", (said("user", "hi"),), (LOOK,), dialect="anthropic", extra=SERVERS)
+others = pytest.mark.parametrize("provider", [OpenAIChat(), OpenAIResponses()])
+
+
+@others
+def test_servers_of_tools_are_refused_where_nobody_calls_them(provider: Provider) -> None:
+    with pytest.raises(RequestRejected) as refused:
+        provider.encode(SERVED, Target("m", "p", "m"))
+
+    assert (refused.value.code, refused.value.param) == ("unsupported_tool", "mcp_servers")
+
+
+@others
+def test_servers_of_tools_are_left_out_by_name(provider: Provider) -> None:
+    call = provider.encode(SERVED, DROPS)
+
+    assert call.warnings == (Warned("tool_dropped", "mcp_servers"),)
+    assert len(orjson.loads(call.body)["tools"]) == 1
+
+
+@pytest.mark.parametrize("extra", [{}, {"mcp_servers": []}, {"mcp_servers": None}])
+@others
+def test_who_names_no_server_of_tools_is_not_refused(provider: Provider, extra: Json) -> None:
+    provider.encode(replace(SERVED, extra=extra), Target("m", "p", "m"))
+
+
+def test_their_own_provider_gets_the_servers_in_any_case() -> None:
+    assert (
+        orjson.loads(Anthropic().encode(SERVED, DROPS).body)["mcp_servers"]
+        == SERVERS["mcp_servers"]
+    )
+
+
 @pytest.mark.parametrize("provider", [OpenAIChat(), OpenAIResponses(), Anthropic()])
 @pytest.mark.parametrize("type_", ["create", "continue"])
 def test_a_conversation_that_only_its_server_has_is_refused_in_words_that_its_sdks_know(

@@ -45,6 +45,8 @@ def upstream(kind: FailureKind, status: int | None = None) -> UpstreamFailed:
         (Unavailable("m"), 503, "api_error"),
         (upstream("rate_limited", 429), 429, "rate_limit_error"),
         (upstream("quota", 400), 429, "rate_limit_error"),
+        (upstream("quota", 402), 402, "billing_error"),
+        (upstream("quota", 429), 429, "rate_limit_error"),
         (upstream("overloaded", 529), 529, "overloaded_error"),
         (upstream("timeout"), 504, "timeout_error"),
         (upstream("transport"), 502, "api_error"),

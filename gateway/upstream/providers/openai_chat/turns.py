@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gateway.upstream.openai.ids import call_id
 from gateway.upstream.openai.losses import Losses, refuse, refuse_tool
+from gateway.upstream.openai.quoted import readable
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.shared import CACHE_MARKS
 from techniques.core.carried import FIELDS
@@ -32,7 +34,7 @@ _SEE_NEXT = "(The result is in the next message.)"
 
 def turns_of(messages: Sequence[Message], losses: Losses) -> list[JsonObject]:
     """Return *messages* as this API's; tool results become turns of their own."""
-    return [turn for message in messages for turn in _turns(message, losses)]
+    return [turn for message in readable(messages) for turn in _turns(message, losses)]
 
 
 def _turns(message: Message, losses: Losses) -> Iterator[JsonObject]:
@@ -66,7 +68,7 @@ def _result(result: ToolResult, moved: list[JsonObject], losses: Losses) -> Json
     mark = _cached(result.cache, losses)
     if mark and not losses.native and isinstance(content, str):
         content, mark = [{"type": "text", "text": content, **mark}], {}
-    turn = {"role": "tool", "tool_call_id": result.call_id, "content": content}
+    turn = {"role": "tool", "tool_call_id": _id(result.call_id, losses), "content": content}
     return {**turn, **mark, **losses.keep(result.extra)}
 
 
@@ -98,10 +100,14 @@ def _assistant(parts: Sequence[Part], losses: Losses, message: Message) -> JsonO
 
 def _call(call: ToolCall, losses: Losses) -> JsonObject:
     function = {"name": call.name, "arguments": call.arguments or "{}"}
-    written = {"id": call.id, "type": "function", "function": function}
+    written = {"id": _id(call.id, losses), "type": "function", "function": function}
     kept = {name: value for name, value in call.extra.items() if name in FIELDS}
     other = {name: value for name, value in call.extra.items() if name not in FIELDS}
     return {**written, **_cached(call.cache, losses), **losses.keep(other), **kept}
+
+
+def _id(own: str, losses: Losses) -> str:
+    return own if losses.native else call_id(own)
 
 
 def _content(parts: Sequence[Part], role: str, losses: Losses) -> Json:

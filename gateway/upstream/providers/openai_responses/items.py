@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from typing import Final
 
+from gateway.upstream.openai.ids import call_id
 from gateway.upstream.openai.losses import Losses
+from gateway.upstream.openai.quoted import readable
 from gateway.upstream.providers.openai_responses.parts import content_of, is_item, output_of
 from gateway.upstream.providers.openai_responses.tools import custom_tools, found_of
 from techniques.core.carried import FIELDS
@@ -29,7 +30,6 @@ from techniques.core.signatures import encrypted_of, item_of
 from techniques.core.tool_search import CLIENT, is_search, read_arguments
 from techniques.core.tool_search import TYPE as SEARCH
 
-_LONGEST_ID: Final = 64
 _INSTRUCTS: Final = frozenset({"system", "developer"})
 
 
@@ -39,11 +39,12 @@ def conversation_of(request: Request, losses: Losses) -> JsonObject:
     What a foreign client tells the model in front becomes the instructions; of a client of this
     API only its first turn is one, since what follows stands among its items.
     """
-    front = _front(request.messages, most=1 if losses.native else None)
+    messages = readable(request.messages)
+    front = _front(messages, most=1 if losses.native else None)
     said = "\n\n".join(message.text for message in front)
     for message in front:
         content_of(message.parts, message.role, losses)  # of which it is told what is lost
-    items = list(_Items(request, losses).of(request.messages[len(front) :]))
+    items = list(_Items(request, losses).of(messages[len(front) :]))
     if not items and not losses.native:  # there must be something to answer
         return {"input": said}
     return {"instructions": said, "input": items} if front else {"input": items}
@@ -59,14 +60,6 @@ def _front(messages: Sequence[Message], most: int | None) -> Sequence[Message]:
             break
         count += 1
     return messages[:count]
-
-
-def call_id(own: str) -> str:
-    """Return the id of a call as this API takes it: at most 64 characters, the same each time."""
-    if len(own) <= _LONGEST_ID:
-        return own
-    mark = sha256(own.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{own[:40]}_{mark}"
 
 
 class _Items:
