@@ -29,8 +29,10 @@ _UNTOLD: Final = frozenset(
 """Fields that say nothing to a model."""
 _LISTS: Final = frozenset({"mcp_list_tools", "tool_search_output", "tool_search_tool_result"})
 """Items that only list tools, which a provider is told of elsewhere."""
-_WHOLE: Final = frozenset({"compaction", "compaction_summary", "context_compaction"})
-"""Items that stand for all that was said before them."""
+_WHOLE: Final = frozenset(
+    {"compaction", "compaction_summary", "compaction_trigger", "context_compaction"}
+)
+"""Items that stand for all that was said before them, or ask for such a one."""
 _DEEPEST: Final = 100
 _PACKED: Final = re.compile(r"[A-Za-z0-9+/=_:;,-]{128,}")
 """What no model reads: pictures as data, and what is encrypted."""

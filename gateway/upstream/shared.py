@@ -50,6 +50,8 @@ _SAYS_NOTHING: Final[Mapping[str, tuple[Json, ...]]] = {
     "verbosity": ("medium",),
 }
 """Values that ask for what is done anyway, wherever."""
+_SHOWN: Final = frozenset({"summary", "generate_summary"})
+"""How reasoning is to be told, in Responses: what can be read of it is always shown."""
 _OURS: Final = "stream_options"
 """How a stream is written, which to a client of another API the gateway does."""
 
@@ -90,6 +92,8 @@ def translated(
 
 def _asks(name: str, value: Json) -> bool:
     """Tell whether the field *name* asks for anything of the provider."""
+    if name == "reasoning" and isinstance(value, Mapping) and value.keys() <= _SHOWN:
+        return False
     return value is not None and name != _OURS and value not in _SAYS_NOTHING.get(name, ())
 
 

@@ -283,6 +283,8 @@ def _is_said(name: str, value: Json, after: Request) -> bool:
     """Tell whether the field *name* is said in another place, or asks for what is done anyway."""
     if name == "service_tier":
         return value in {"auto", "default", "standard_only"}
+    if name == "reasoning":
+        return bool(value == {"summary": "auto"})
     return name == "safety_identifier" and value == after.user
 
 

@@ -71,7 +71,7 @@ def request_of(body: Fields) -> Request:
         tool_choice=choice,
         response_format=_format(body, extra),
         sampling=_sampling(body),
-        thinking=_thinking(body),
+        thinking=_thinking(body, extra),
         user=text(body, "user"),
         stream=flag(body, "stream") or False,
         dialect=NAME,
@@ -124,16 +124,16 @@ def _sampling(body: Fields) -> Sampling:
     )
 
 
-def _thinking(body: Fields) -> ThinkingWish | None:
+def _thinking(body: Fields, extra: JsonObject) -> ThinkingWish | None:
     """Return how much is to be thought; what else is said of it is kept in the client's words."""
     wish = thing(body, "reasoning") or {}
     effort = text(wish, "effort", "reasoning.")
     for name in ("summary", "generate_summary"):
         text(wish, name, "reasoning.")
-    if not effort:
-        return None
     rest = others(wish, frozenset({"effort"}))
-    return ThinkingWish(effort=effort, extra={"reasoning": rest} if rest else {})
+    if rest:
+        extra["reasoning"] = rest
+    return ThinkingWish(effort=effort) if effort else None
 
 
 def _format(body: Fields, extra: JsonObject) -> ResponseFormat | None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from gateway.wire.openai_chat.fields import required, text, wrong
 from gateway.wire.openai_responses import searches
-from gateway.wire.openai_responses.fields import NAME
+from gateway.wire.openai_responses.fields import NAME, others
 from gateway.wire.openai_responses.namespaces import KIND, joined
 from gateway.wire.openai_responses.parts import parts_of
 from gateway.wire.openai_responses.reasoning import thinking_of
 from techniques.core.errors import RequestRejected
 from techniques.core.free_form import TYPE, wrapped
-from techniques.core.json import Json, JsonObject
+from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.request import (
     Message,
     Opaque,
@@ -33,6 +33,12 @@ _ROLES: Final[dict[str, Role]] = {
     "system": "system",
     "developer": "developer",
 }
+_MESSAGE: Final = frozenset({"type", "role", "content", "id", "status"})
+_CALL: Final = frozenset({"type", "call_id", "name", KIND, "id", "status"})
+_ARGUMENTS: Final = _CALL | {"arguments"}
+_INPUT: Final = _CALL | {"input"}
+_OUTPUT: Final = _CALL | {"output"}
+"""What is read of items, and what says nothing: a name of the item's own, and that it is there."""
 _JOINED: Final = frozenset({"assistant", "tool"})
 """Neighbouring items of these roles are one turn."""
 
@@ -40,6 +46,7 @@ _JOINED: Final = frozenset({"assistant", "tool"})
 class _Item(NamedTuple):
     role: Role
     parts: Sequence[Part]
+    extra: Mapping[str, Json] = NOTHING
 
 
 def turns_of(value: Json, at: str = "input") -> tuple[Message, ...]:
@@ -52,22 +59,35 @@ def turns_of(value: Json, at: str = "input") -> tuple[Message, ...]:
         return (said("user", value),)
     if not isinstance(value, list):
         raise wrong(at, "a string or a list of items")
-    turns: list[tuple[Role, list[Part]]] = []
+    turns: list[_Turn] = []
     for place, item in enumerate(value):
-        role, parts = _item(item, f"{at}[{place}]")
-        if _joins(turns, role, parts):
-            turns[-1][1].extend(parts)
+        role, parts, extra = _item(item, f"{at}[{place}]")
+        if turns and _joins(turns[-1], _Item(role, parts, extra)):
+            turns[-1].parts.extend(parts)
+            turns[-1].extra.update(extra)
         elif parts or role not in _JOINED:
-            turns.append((role, list(parts)))
-    return tuple(Message(role, tuple(parts)) for role, parts in turns)
+            turns.append(_Turn(role, list(parts), dict(extra)))
+    return tuple(Message(turn.role, tuple(turn.parts), extra=turn.extra) for turn in turns)
 
 
-def _joins(turns: list[tuple[Role, list[Part]]], role: Role, parts: Sequence[Part]) -> bool:
-    """Return whether *parts* belong to the last turn: what was said twice was said apart."""
-    if not parts or not turns or role not in _JOINED or turns[-1][0] != role:
+class _Turn(NamedTuple):
+    role: Role
+    parts: list[Part]
+    extra: JsonObject
+
+
+def _joins(turn: _Turn, item: _Item) -> bool:
+    """Return whether *item* belongs to *turn*: what was said twice, or as another, was said apart.
+
+    What is told of a turn is told of all that is spoken in it.
+    """
+    if not item.parts or item.role not in _JOINED or turn.role != item.role:
         return False
     spoken = Text | Refusal
-    return not (isinstance(turns[-1][1][-1], spoken) and isinstance(parts[0], spoken))
+    if isinstance(turn.parts[-1], spoken) and isinstance(item.parts[0], spoken):
+        return False
+    says = isinstance(item.parts[0], spoken) and any(isinstance(p, spoken) for p in turn.parts)
+    return not says or item.extra == turn.extra
 
 
 def _item(item: Json, at: str) -> _Item:
@@ -102,7 +122,7 @@ def _message(item: JsonObject, at: str) -> _Item:
     role = _ROLES.get(required(item, "role", at))
     if role is None:
         raise wrong(f"{at}role", "one of " + ", ".join(_ROLES))
-    return _Item(role, parts_of(item.get("content"), f"{at}content"))
+    return _Item(role, parts_of(item.get("content"), f"{at}content"), others(item, _MESSAGE))
 
 
 def _name(item: JsonObject, at: str) -> str:
@@ -112,24 +132,27 @@ def _name(item: JsonObject, at: str) -> str:
 
 def _function_call(item: JsonObject, at: str) -> _Item:
     arguments = text(item, "arguments", at) or ""
-    call = ToolCall(required(item, "call_id", at), _name(item, at), arguments)
+    extra = others(item, _ARGUMENTS)
+    call = ToolCall(required(item, "call_id", at), _name(item, at), arguments, extra=extra)
     return _Item("assistant", (call,))
 
 
 def _custom_call(item: JsonObject, at: str) -> _Item:
     given = wrapped(text(item, "input", at) or "")
     named = required(item, "call_id", at), _name(item, at)
-    return _Item("assistant", (ToolCall(*named, given, extra={"type": TYPE}),))
+    extra = {**others(item, _INPUT), "type": TYPE}
+    return _Item("assistant", (ToolCall(*named, given, extra=extra),))
 
 
 def _output(item: JsonObject, at: str) -> _Item:
-    call_id = required(item, "call_id", at)
-    return _Item("tool", (ToolResult(call_id, parts_of(item.get("output"), f"{at}output")),))
+    call_id, parts = required(item, "call_id", at), parts_of(item.get("output"), f"{at}output")
+    return _Item("tool", (ToolResult(call_id, parts, extra=others(item, _OUTPUT)),))
 
 
 def _custom_output(item: JsonObject, at: str) -> _Item:
     call_id, parts = required(item, "call_id", at), parts_of(item.get("output"), f"{at}output")
-    return _Item("tool", (ToolResult(call_id, parts, extra={"type": TYPE}),))
+    extra = {**others(item, _OUTPUT), "type": TYPE}
+    return _Item("tool", (ToolResult(call_id, parts, extra=extra),))
 
 
 def _reasoning(item: JsonObject, at: str) -> _Item:

@@ -224,8 +224,8 @@ def test_what_thinking_forbids_beside_it_is_lost_by_name() -> None:
 
 
 def test_a_client_of_this_api_keeps_its_own_words_for_thinking() -> None:
-    wish = ThinkingWish(effort="high", extra={"reasoning": {"summary": "detailed"}})
-    request = asked(thinking=wish, dialect="openai_responses")
+    own = {"reasoning": {"summary": "detailed"}}
+    request = asked(thinking=ThinkingWish(effort="high"), extra=own, dialect="openai_responses")
 
     assert sent(request, thinking_target("o3"))["reasoning"] == {
         "summary": "detailed",

@@ -246,7 +246,8 @@ def test_settings_have_their_places() -> None:
     )
 
     assert request.sampling == Sampling(0.5, 0.9, None, 64, logprobs=True, top_logprobs=3)
-    assert request.thinking == ThinkingWish(effort="high", extra={"reasoning": {"summary": "auto"}})
+    assert request.thinking == ThinkingWish(effort="high")
+    assert request.extra == {"reasoning": {"summary": "auto"}}
     assert (request.user, request.stream, request.dialect) == ("u9", True, NAME)
     assert decoded(reasoning={"summary": "auto"}).thinking is None
 

@@ -97,7 +97,9 @@ def form(wanted: ResponseFormat | None, body: JsonObject, losses: Losses) -> Non
 def extra(request: Request, body: JsonObject, losses: Losses) -> None:
     """Write the fields that have no name inside into *body*, as far as this API has them."""
     for name, value in request.extra.items():
-        if losses.native:
+        if losses.native and name == "tool_choice":
+            body[name] = value  # one of its own, for which what is said of it is a stand-in
+        elif losses.native:
             _merge(name, value, body)
         elif name == "verbosity":
             _merge("text", {"verbosity": value}, body)

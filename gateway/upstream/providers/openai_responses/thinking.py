@@ -41,28 +41,21 @@ def thinking(body: JsonObject, wish: ThinkingWish, target: Target, losses: Losse
         losses.drop(lost.code, lost.detail)
     said = _said(wish, settled, thinks, losses)
     if said:
-        body["reasoning"] = said
+        body["reasoning"] = {**as_object(body.get("reasoning")), **said}
     _make_room(body, settled, losses)
     if settled.on and thinks.sampling == "off":
         without(body, _SAMPLING, losses)
 
 
 def _said(wish: ThinkingWish, settled: Settled, thinks: Thinks, losses: Losses) -> JsonObject:
-    """Return the ``reasoning`` object: the client's own words, and over them what is settled."""
+    """Return what is settled, for the ``reasoning`` object in which the client's own words are."""
     said: JsonObject = {}
-    if losses.native:
-        said = {name: value for name, value in _own(wish).items() if name != "effort"}
     effort = settled.effort if settled.on else thinks.off
     if effort and thinks.style != "none":
         said["effort"] = effort
     if settled.on and wish.mode in {"on", "adaptive"} and not losses.native:
         said["summary"] = "auto"
     return said
-
-
-def _own(wish: ThinkingWish) -> JsonObject:
-    own = wish.extra.get("reasoning", dict(wish.extra))
-    return as_object(own)
 
 
 def _make_room(body: JsonObject, settled: Settled, losses: Losses) -> None:
