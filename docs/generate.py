@@ -22,6 +22,7 @@ from pydantic import BaseModel
 from docs import failures, familiar, limits, prices, responses, thinking
 from gateway.config import Config
 from gateway.config.context import ContextConfig
+from gateway.config.cors import CorsConfig
 from gateway.config.database import DatabaseConfig
 from gateway.config.journal import JournalConfig
 from gateway.config.pricing import CatalogueConfig, PricingConfig
@@ -277,6 +278,7 @@ def settings() -> str:
 def _settings() -> Iterator[tuple[str, str]]:
     sections: Mapping[str, type[BaseModel]] = {
         "server": ServerConfig,
+        "server.cors": CorsConfig,
         "upstream": UpstreamConfig,
         "reliability.sandbox": SandboxConfig,
         "database": DatabaseConfig,
@@ -289,6 +291,8 @@ def _settings() -> Iterator[tuple[str, str]]:
     for section, model in sections.items():
         for name, field in model.model_fields.items():
             default = field.default
+            if isinstance(default, BaseModel):  # has rows of its own
+                continue
             shown = str(default) if isinstance(default, Path) else plain(default)
             yield f"`{section}.{name}`", f"`{shown}`"
 

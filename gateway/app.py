@@ -23,6 +23,7 @@ from gateway.surfaces.bill import BillEndpoint
 from gateway.surfaces.books import Books
 from gateway.surfaces.completion import CompletionEndpoint
 from gateway.surfaces.count_tokens import CountTokensEndpoint
+from gateway.surfaces.cross_origin import CrossOrigin
 from gateway.surfaces.feedback import FeedbackEndpoint
 from gateway.surfaces.fitting import FitEndpoint
 from gateway.surfaces.forecast import ForecastEndpoint
@@ -70,6 +71,19 @@ class _Site:
     completions: Mapping[str, ASGIApp]
     others: ASGIApp
 
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        served = self.completions.get(scope["path"])
+        if served is None and (path := meant(scope["path"])) != scope["path"]:
+            scope = {**scope, "path": path, "raw_path": path.encode()}
+            served = self.completions.get(path)
+        if served is not None and scope.get("method") == "POST":
+            await served(scope, receive, send)
+        elif "\0" in scope["path"] or b"%00" in scope["query_string"]:
+            await _no_address(scope)(scope, receive, send)
+        else:
+            await self.others(scope, receive, send)
+
 
 class App:
     """The application. *opened* gives its parts for as long as it runs; ``gate`` is one of them.
@@ -85,7 +99,7 @@ class App:
         self._opened = opened
         self._reloads = reloads
         self.gate: Gate | None = None
-        self._site: _Site | None = None
+        self._served: ASGIApp | None = None
         self._lifespan = Starlette(lifespan=self._running)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,25 +107,17 @@ class App:
         if scope["type"] == "lifespan":
             await self._lifespan(scope, receive, send)
             return
-        site = self._site
-        assert site is not None
-        served = site.completions.get(scope["path"])
-        if served is None and (path := meant(scope["path"])) != scope["path"]:
-            scope = {**scope, "path": path, "raw_path": path.encode()}
-            served = site.completions.get(path)
-        if served is not None and scope.get("method") == "POST":
-            await served(scope, receive, send)
-        elif "\0" in scope["path"] or b"%00" in scope["query_string"]:
-            await _no_address(scope)(scope, receive, send)
-        else:
-            await site.others(scope, receive, send)
+        assert self._served is not None
+        await self._served(scope, receive, send)
 
     def show(self, parts: Parts) -> None:
         """Serve who comes from now on with *parts*."""
         completions = {
             path: CompletionEndpoint(dialect, parts.front) for path, dialect in DIALECTS.items()
         }
-        self._site = _Site(completions, _others(parts, self._reloads))
+        served = _Site(completions, _others(parts, self._reloads)).serve
+        origins = parts.config.server.cors.origins
+        self._served = CrossOrigin(served, origins) if origins else served
 
     @asynccontextmanager
     async def _running(self, app: Starlette) -> AsyncGenerator[None, None]:

@@ -14,6 +14,7 @@ from pydantic import Field, SecretStr, model_validator
 from gateway.config.attention import AttentionConfig, ToolQuotaConfig, unfit_persons
 from gateway.config.callers import CapsConfig, KeyConfig, TeamConfig, unfit_callers
 from gateway.config.context import ContextConfig
+from gateway.config.cors import CorsConfig
 from gateway.config.database import DatabaseConfig
 from gateway.config.journal import JournalConfig
 from gateway.config.llama_cpp import LlamaCppConfig, unfit_hosts
@@ -35,6 +36,7 @@ class ServerConfig(Section):
 
     ``drain_s``: seconds that open answers get to end when the gateway is told to stop. ``idle_s``:
     how long a connection stays open between two requests; a balancer must close it before.
+    ``cors``: which web pages may ask it.
     """
 
     host: str = "127.0.0.1"
@@ -44,6 +46,7 @@ class ServerConfig(Section):
     keepalive_s: Seconds = Field(15.0, gt=0)
     drain_s: Seconds = Field(30.0, ge=0)
     idle_s: Seconds = Field(75.0, ge=1)
+    cors: CorsConfig = CorsConfig()
 
 
 class UpstreamConfig(Section):
