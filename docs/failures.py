@@ -74,7 +74,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("There is no such model", UnknownModel("")),
     ("The deadline has passed", DeadlinePassed("")),
     ("The body is too large", TooLarge("")),
-    ("The body is packed otherwise than by gzip or deflate", UnknownCoding("")),
+    ("The body is packed otherwise than by gzip, deflate or zstd", UnknownCoding("")),
     ("A cap on calls or money leaves no call to make", CapReached("")),
     ("The budget of the key or its team leaves too little", BudgetExhausted("")),
     ("... or what it leaves is held by calls under way", KeyLimited("", code="budget_held")),

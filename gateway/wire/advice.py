@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from gateway.wire.codings import CODINGS
 from techniques.core.errors import (
     BudgetExhausted,
     CapReached,
@@ -23,8 +24,6 @@ from techniques.core.errors import (
 _RETRIED: Final = frozenset({408, 409, 429})
 """Statuses below 500 that the SDKs try again unless they are told not to."""
 
-CODINGS: Final = ("gzip", "deflate")
-"""How the body of a call may be packed. Source: RFC 9110, sections 8.4 and 12.5.3."""
 LONGEST_S: Final = 60.0
 """The longest wait that the SDKs obey; a longer one they are told not to try."""
 

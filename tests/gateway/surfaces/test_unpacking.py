@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import random
 import zlib
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 import orjson
 import pytest
 
 from gateway.surfaces.unpacking import coding_of, unpacked
+from gateway.wire.codings import CODINGS, ZSTD
 from techniques.core.errors import RequestRejected, TooLarge, UnknownCoding
 from tests.gateway.surfaces.scene import Stage, chat, whole
 
@@ -51,8 +55,49 @@ async def test_a_packed_call_is_answered_and_sent_on_unpacked(name: str, dialect
     assert "content-encoding" not in call.headers
 
 
+@pytest.fixture
+def zstd() -> Any:
+    """Return the library, where it is."""
+    if "zstd" not in CODINGS:
+        pytest.skip("backports.zstd is not installed")
+    return import_module(ZSTD)
+
+
 @ASYNCIO
-@pytest.mark.parametrize("said", ["zstd", "br", "compress", "gzip, gzip", "deflate,br", "x" * 999])
+@pytest.mark.parametrize("said", ["zstd", "ZSTD", "identity, zstd"])
+async def test_a_call_packed_by_zstd_as_codex_sends_it_is_answered(zstd: Any, said: str) -> None:
+    stage = Stage(whole())
+    packed = zstd.compress(BODY[:20]) + zstd.compress(BODY[20:])
+
+    client = await stage.serve(packed, {"content-encoding": said})
+
+    assert client.status == 200
+    assert b"hello there" in stage.upstream.calls[0].body
+
+
+@pytest.mark.parametrize("size", [MOST, MOST + 1, 1000 * MOST])
+def test_a_bomb_of_zstd_is_not_unpacked(zstd: Any, size: int) -> None:
+    packed = zstd.compress(b" " * size)
+
+    if size == MOST:
+        assert len(unpacked(packed, "zstd", MOST)) == MOST
+        return
+    with pytest.raises(TooLarge):
+        unpacked(packed, "zstd", MOST)
+
+
+def test_what_is_no_whole_zstd_or_wants_too_much_memory_is_refused(zstd: Any) -> None:
+    packed = zstd.compress(BODY)
+    noise = random.Random(1).randbytes(2**24)
+    wide = zstd.compress(noise * 2, options={zstd.CompressionParameter.window_log: 25})
+
+    for wrong in (BODY, packed[:-1], packed + b"more", packed[:4], zstd.compress(b"") * 17, wide):
+        with pytest.raises(RequestRejected, match="cannot be unpacked"):
+            unpacked(wrong, "zstd", 2**30)
+
+
+@ASYNCIO
+@pytest.mark.parametrize("said", ["br", "compress", "gzip, gzip", "deflate,br", "x" * 999])
 @pytest.mark.parametrize("dialect", ["openai_chat", "anthropic"])
 async def test_another_coding_is_named_with_those_that_are_known(said: str, dialect: str) -> None:
     stage = Stage(dialect=dialect)
@@ -60,9 +105,10 @@ async def test_another_coding_is_named_with_those_that_are_known(said: str, dial
     client = await stage.serve(BODY, {"content-encoding": said})
 
     assert client.status == 415
-    assert client.headers["accept-encoding"] == "gzip, deflate"
+    assert client.headers["accept-encoding"] == ", ".join(CODINGS)
     assert client.json["error"]["type"] == "invalid_request_error"
-    assert "gzip or deflate" in client.json["error"]["message"]
+    known = " or ".join((", ".join(CODINGS[:-1]), CODINGS[-1]))
+    assert known in client.json["error"]["message"]
     assert stage.finished.status == 415
 
 
@@ -108,5 +154,5 @@ def test_what_is_not_packed_so_is_refused(packed: bytes, coding: str) -> None:
 def test_only_one_coding_is_read() -> None:
     assert coding_of("gzip") == "gzip"
     assert coding_of(" Identity ") is None
-    with pytest.raises(UnknownCoding, match="zstd"):
-        coding_of("zstd")
+    with pytest.raises(UnknownCoding, match="br"):
+        coding_of("br")
