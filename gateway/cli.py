@@ -1,4 +1,4 @@
-"""The command line: ``serve``, ``check``, ``calibrate``, ``key``, ``techniques``, ``demo``, …."""
+"""The command line: what is run, and in which order ``lockgate`` lists it."""
 
 from __future__ import annotations
 
@@ -76,18 +76,11 @@ _DEMO_HEAD: Final = f"""\
 Calls, cost and time are sums over all questions: the time is what a model would take that writes at
 a usual pace, the cost is at made-up prices."""
 
-main = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
-for name, commands in (*callers.COMMANDS.items(), ("approvals", approving.approvals)):
-    main.add_typer(commands, name=name)
-main.command("forecast")(foretelling.forecast)
-main.command("bill")(billing.bill)
-main.command("doctor")(doctor)
-main.command("eval")(evaluate)
-main.command("simulate")(simulating.simulate)
-main.add_typer(command.commands, name="router")
-main.add_typer(archiving.commands, name="runs")
-main.add_typer(forgetting.commands, name="responses")
-main.add_typer(importing.commands, name="import")
+main = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="A gateway between applications and their language models: `lockgate serve` runs it.",
+)
 
 
 def _tell_version(asked: bool) -> None:  # noqa: FBT001 - the signature is typer's
@@ -256,6 +249,19 @@ async def _demo(known: Secrets, names: list[str]) -> None:
         typer.echo(f"{_DEMO_HEAD}\n\n{table.head()}")
         async for row in run(ask, names):
             typer.echo(table.line(row))
+
+
+for name, commands in (*callers.COMMANDS.items(), ("approvals", approving.approvals)):
+    main.add_typer(commands, name=name)
+main.command("doctor")(doctor)
+main.command("bill")(billing.bill)
+main.command("forecast")(foretelling.forecast)
+main.command("eval")(evaluate)
+main.command("simulate")(simulating.simulate)
+main.add_typer(command.commands, name="router")
+main.add_typer(archiving.commands, name="runs")
+main.add_typer(forgetting.commands, name="responses")
+main.add_typer(importing.commands, name="import")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,11 @@ _SECRET: Final = re.compile(
 )
 _WEIGHTS: Final = "router.acm_linear.file"
 """Named from the folder of the configuration."""
+_OF_A_GATEWAY: Final = (
+    "it is the configuration of a gateway, and the router has one of its own (docs/router.md); "
+    "`fit` and `inspect` read what a gateway has learnt by itself with --database and its "
+    "database.url"
+)
 _WITH_PASSWORD: Final = re.compile(r"//[^/@]*:[^/@$]+@")
 
 
@@ -173,6 +178,8 @@ def _tree(path: Path, problems: list[str]) -> dict[str, Any]:
         return {}
     if not isinstance(read, dict):
         raise Unusable(f"{path}: the file must be a mapping of sections")
+    if "providers" in read or "models" in read:
+        raise Unusable(f"{path}: {_OF_A_GATEWAY}")
     return {str(name): _filled(it, str(name), path.parent, problems) for name, it in read.items()}
 
 

@@ -68,6 +68,7 @@ def test_the_token_is_where_secrets_are(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ("providers: {}", "it is the configuration of a gateway"),
         ("servers: {}", "servers: there is no such setting"),
         ("server: {port: 1, porte: 2}", "server.porte: there is no such setting"),
         ("server: {token: written-here}", "server.token: write secrets as"),
