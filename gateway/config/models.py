@@ -62,7 +62,9 @@ class BatchConfig(Section):
 class ModelConfig(Section):
     """A model that callers can name. A name ending in ``*`` serves every name that begins so.
 
-    ``model`` is the provider's own name, the same if absent. ``thinking`` is what is asked for when
+    ``model`` is the provider's own name, the same if absent; it may end in ``*`` where the name
+    does: ``{name: openai/*, model: "*"}`` asks for ``gpt-4o`` if ``openai/gpt-4o`` is asked for.
+    ``thinking`` is what is asked for when
     the caller says nothing of it, ``thinking_style`` how its backend takes that (inferred if
     absent). ``local_power`` says what it costs where it runs on a machine of one's own, instead of
     ``price``. ``think_tags: split`` takes reasoning between ``<think>`` tags out of the text of
@@ -91,6 +93,16 @@ class ModelConfig(Section):
     stronger: str | None = None
     batch: BatchConfig = BatchConfig()
     hosted_tools: HostedTools | None = None
+
+    @model_validator(mode="after")
+    def _many_are_many(self) -> ModelConfig:
+        begins, star, rest = (self.model or "").partition("*")
+        if star and (rest or not self.name.endswith("*")):
+            raise ValueError(
+                f"a model may end in *, as {begins!r}*, where its name does: what stands there for "
+                "the * of the name is put in its place"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_price(self) -> ModelConfig:

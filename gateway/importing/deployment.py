@@ -14,6 +14,7 @@ from gateway.importing.secret import Vault
 from techniques.core.json import Json, JsonObject
 
 _MODES: Final = frozenset({"chat", "completion", "embedding", "responses"})
+_UNSERVED: Final = "models of that mode are not served here"
 _CAN: Final[Mapping[str, str]] = {
     "supports_function_calling": "tools",
     "supports_vision": "vision",
@@ -66,6 +67,11 @@ class Deployment:
     model: JsonObject
     order: float
 
+    @property
+    def makes_vectors(self) -> bool:
+        """Whether it is said to make embeddings."""
+        return bool(self.model.get("capabilities", {}).get("embeddings"))
+
 
 def deployment(
     row: Settings, vault: Vault, credentials: Mapping[str, JsonObject]
@@ -81,7 +87,7 @@ def deployment(
     _with_credential(params, credentials)
     kind, model = named(stated, params.text("custom_llm_provider"))
     mode = info.text("mode")
-    why = _unfit_name(name, model) or _unfit(stated, kind, mode)
+    why = _unfit_name(name, model, kind) or _unfit(stated, kind, mode)
     if why or name is None:
         row.report.lose(row.path, why)
         return None
@@ -101,13 +107,13 @@ def deployment(
     return Deployment(name, row.path, kind, provider, found, order or 0)
 
 
-def _unfit_name(name: str | None, model: str) -> str:
+def _unfit_name(name: str | None, model: str, kind: str) -> str:
     if name is None:
         return "it has no model_name"
-    if name == "*":
+    if "*" in name[:-1] or ("*" in model and not (model.endswith("*") and name.endswith("*"))):
+        return "a * stands at the end of both names here, or of ours alone; name the models"
+    if model == "*" and not kind:
         return "a name that serves all providers means none here; name the models"
-    if name.endswith("*") and name != model:
-        return "a name that ends in * is asked for as it is; name the models"
     return ""
 
 
@@ -115,13 +121,11 @@ def _unfit(model: str, kind: str, mode: str | None) -> str:
     """Return why a row cannot be carried over, "" if it can."""
     if not model:
         return "it has no litellm_params.model"
+    if mode is not None and mode not in _MODES:
+        return _UNSERVED
     if kind in ELSEWHERE:
         return f"{kind}: {ELSEWHERE[kind]}"
-    if kind not in HOSTS:
-        return UNKNOWN
-    if mode is not None and mode not in _MODES:
-        return "models of that mode are not served here"
-    return ""
+    return "" if kind in HOSTS else UNKNOWN
 
 
 def _with_credential(params: Settings, credentials: Mapping[str, JsonObject]) -> None:

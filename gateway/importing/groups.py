@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from gateway.config.names import serves
 from gateway.importing.deployment import Deployment
 from gateway.importing.report import Report
 from techniques.core.json import Json, JsonObject
@@ -13,6 +14,8 @@ _IN_TURN: Final = (
     "the model is another than that of the first of this name, and asked when it fails"
 )
 _NO_SUCH: Final = "it names a model that is not carried over"
+_ONE: Final = "a name that ends in * is that of one provider here: that of the first row"
+_VECTORS: Final = "vectors of another model mean nothing to it: it has no default fallback"
 
 
 class Groups:
@@ -30,7 +33,7 @@ class Groups:
 
     def alias(self, name: str, of: str, at: str) -> None:
         """Have the models of *of* also be called *name*."""
-        if of not in self._groups:
+        if of not in self._groups or "*" in of + name:
             self.report.lose(at, _NO_SUCH)
         elif name in self._groups or name in self._aliases:
             self.report.lose(at, "a model is called so already")
@@ -40,7 +43,7 @@ class Groups:
     def fall_back(self, name: str, to: Json, at: str) -> None:
         """Have *to* be asked when *name* fails; ``*`` stands for every name that has none."""
         names = [one for one in to if isinstance(one, str)] if isinstance(to, list) else []
-        known = [one for one in names if one in self._groups or one in self._aliases]
+        known = [one for one in names if serves({*self._groups, *self._aliases}, one)]
         if len(known) < len(names) or not names or (name != "*" and not self._has(name)):
             self.report.lose(at, _NO_SUCH)
         if known:
@@ -64,16 +67,20 @@ class Groups:
         also = {"name": name, "model": row["name"], **{k: v for k, v in row.items() if k != "name"}}
         also.pop("fallbacks", None)
         stated = [one for one in row.get("fallbacks", ()) if self._is_ours(one)]
-        fallbacks = [one for one in (*stated, *self._next(name)) if one != name]
+        follow = self._fallbacks.get(name) or self._next(row["name"])
+        fallbacks = [one for one in (*stated, *follow) if one != name]
         return {**also, "fallbacks": list(dict.fromkeys(fallbacks))} if fallbacks else also
 
     def _is_ours(self, name: str) -> bool:
         return name not in self._groups
 
     def _next(self, name: str) -> list[str]:
-        return [
-            one for one in self._fallbacks.get(name, self._fallbacks.get("*", [])) if one != name
-        ]
+        default = self._fallbacks.get("*", [])
+        first = self._groups[name][0]
+        if default and name not in self._fallbacks and first.makes_vectors:
+            self.report.note(first.at, _VECTORS)
+            default = []
+        return [one for one in self._fallbacks.get(name, default) if one != name]
 
     def _rows(
         self, name: str, group: Iterable[Deployment], providers: JsonObject
@@ -81,8 +88,11 @@ class Groups:
         """Yield the models that *group* comes to; the first has the name."""
         found: list[tuple[Deployment, JsonObject]] = []
         for one in group:
-            provider = _placed(one, providers)
             same = next((row for it, row in found if _is_same(it, one)), None)
+            if same is None and found and name.endswith("*"):
+                self.report.lose(one.at, _ONE)
+                continue
+            provider = _placed(one, providers)
             if same is None:
                 found.append((one, {"name": name, "provider": provider, **one.model}))
             elif provider != same["provider"] and provider not in same.get("accounts", ()):
@@ -108,11 +118,10 @@ class Groups:
                 self.report.lose(f"{one.at}.litellm_params", why)
 
     def _free(self, name: str, place: int) -> str:
-        stem = name.removesuffix("*")
-        free = f"{stem}-{place}"
+        free = f"{name}-{place}"
         while self._has(free):
             free += "-other"
-        return f"{free}*" if name.endswith("*") else free
+        return free
 
 
 def _is_same(one: Deployment, other: Deployment) -> bool:

@@ -23,9 +23,10 @@ _LATEST: Final = ":latest"
 class Model:
     """A model, the channel that goes straight to it, and what is known of it.
 
-    Its target's name may end in ``*``: the model then serves every name that begins so, under the
-    name asked for; ``called`` gives its target under that name, None: the same but for it;
-    ``priced`` its price, None: the same.
+    Its target's name may end in ``*``: the model then serves every name that begins so. The
+    provider is asked for that name; where its own ends in ``*`` too, with that beginning in place
+    of ours; where it does not, always for that one. ``called`` gives its target under the
+    provider's name, None: the same but for it; ``priced`` its price, None: the same.
     ``account`` is where it is served, ``max_output`` how many tokens it writes at most,
     ``others`` the same model at further accounts. ``host`` is the server of one's own that it runs
     on, ``stronger`` the name of a model that knows more and costs more, ``batch`` what it takes in
@@ -64,13 +65,21 @@ class Model:
 
     def under(self, name: str) -> Model:
         """Return this model as it serves *name*."""
-        target = self.called(name) if self.called else replace(self.target, model=name)
+        theirs = self._theirs(name)
+        target = self.called(theirs) if self.called else replace(self.target, model=theirs)
+        if theirs != name:
+            target = replace(target, asked=name)
         return replace(
             self,
             channel=replace(self.channel, target=target),
-            price=self.priced(name) if self.priced else self.price,
+            price=self.priced(theirs) if self.priced else self.price,
             others=tuple(other.under(name) for other in self.others),
         )
+
+    def _theirs(self, name: str) -> str:
+        """Return what the provider calls the model that a client calls *name*."""
+        model = self.target.model
+        return model[:-1] + name[len(self.name) - 1 :] if model.endswith("*") else model
 
 
 class Catalogue:
@@ -96,7 +105,9 @@ class Catalogue:
             return model
         for prefix, general in self._by_prefix:
             if name.startswith(prefix) and _is_plain(name):
-                return general.under(name)
+                found = general.under(name)
+                if found.target.model:  # and not a beginning alone, to which nothing was added
+                    return found
         raise UnknownModel(
             f"There is no model {name[:128]!r}; GET /v1/models lists them.",
             param="model",

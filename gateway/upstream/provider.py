@@ -34,6 +34,8 @@ class Target:
         bills: What its provider says that a call costs is what it costs.
         drops_hosted: Tools that only another provider has are left out, not refused.
         takes: Fields beside the usual that its host is known to take, whatever the client's API.
+        asked: What a client calls it, where a ``*`` stands for that and the provider has another
+            name for it.
     """
 
     name: str
@@ -49,11 +51,12 @@ class Target:
     bills: bool = False
     drops_hosted: bool = False
     takes: frozenset[str] = frozenset()
+    asked: str | None = None
 
     @property
     def shown(self) -> str:
         """What a client calls it; a name that ends in ``*`` stands for many."""
-        return self.model if self.name.endswith("*") else self.name
+        return (self.asked or self.model) if self.name.endswith("*") else self.name
 
     @property
     def relayed(self) -> Capabilities:

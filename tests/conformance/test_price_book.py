@@ -27,6 +27,10 @@ BILLED: dict[str, Json] = {
     "providers": {"oa": {"priced_as": "openrouter"}},
     "models": [{"name": "routed", "provider": "oa", "model": "made-up/model"}],
 }
+MANY: dict[str, Json] = {
+    "providers": {"oa": {"priced_as": "openai"}},
+    "models": [{"name": "openai/*", "provider": "oa", "model": "*"}],
+}
 SPENDER = {"name": "spender", "hash": hashed("spender-key"), "budget": {"usd": 1, "period": "day"}}
 
 
@@ -60,6 +64,24 @@ def test_a_model_that_no_list_has_costs_an_unknown_sum(stage: Stage) -> None:
 
     assert (row["cost_usd"], row["cost_source"]) == (None, "unknown")
     assert "models.new: no price is known" in stage.gateway.log
+
+
+@pytest.mark.gateway(MANY)
+@pytest.mark.parametrize("path", ["chat", "messages", "technique"])
+def test_a_beginning_that_is_the_gateways_own_is_not_the_providers(stage: Stage, path: str) -> None:
+    stage.upstream.chooses(lambda _: script.completion(used=counts(1000, 100)))
+
+    if path == "messages":
+        answer = stage.messages(model="openai/gpt-4o-mini")
+    else:
+        slug = "self_consistency/" if path == "technique" else ""
+        answer = stage.chat(model=f"{slug}openai/gpt-4o-mini")
+
+    assert {asked.body["model"] for asked in stage.upstream.asked} == {"gpt-4o-mini"}
+    assert answer.headers["x-lockgate-model"] == "openai/gpt-4o-mini"
+    rows = stage.rows(answer.request_id)
+    assert {(row["model"], row["cost_source"]) for row in rows} == {("openai/*", "table")}
+    assert stage.chat(model="openai/").status == 404
 
 
 @pytest.mark.gateway(BILLED)

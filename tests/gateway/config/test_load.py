@@ -79,6 +79,8 @@ def test_sizes_are_bytes(file: Path, text: str, bytes_: int) -> None:
         ("upstream: {retries: 11}", "upstream.retries"),
         ("models: [{name: m}]", "models.0.provider"),
         ("models: [{name: '', provider: p}]", "models.0.name"),
+        ("models: [{name: m, provider: p, model: 'x*'}]", "models.0"),
+        ("models: [{name: 'm*', provider: p, model: 'x*y'}]", "models.0"),
         ("keys: [{name: k, hash: 'sk-plain'}]", "keys.0.hash"),
         ("providers: {x: {dialect: smoke, base_url: 'https://a.example'}}", "providers.x.dialect"),
         ("reliability: {on_error: shrug}", "reliability.on_error"),

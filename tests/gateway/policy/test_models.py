@@ -40,6 +40,36 @@ def test_a_name_is_that_of_a_model_or_begins_like_one_the_longest_first(
     assert (found.name, found.target.model, found.target.shown) == (expected, upstream, asked)
 
 
+@pytest.mark.parametrize(
+    ("asked", "upstream"),
+    [
+        ("openai/gpt-4o", "gpt-4o"),
+        ("openai/ft:a/b", "ft:a/b"),
+        ("meta/llama", "meta-llama/llama"),
+        ("meta/", "meta-llama/"),
+        ("cheap-today", "gpt-4o-mini"),
+    ],
+)
+def test_a_beginning_can_be_another_at_the_provider(asked: str, upstream: str) -> None:
+    here = model("openai/*", served_as="*")
+    accounts = (replace(here, others=(here,)), model("meta/*", served_as="meta-llama/*"))
+    found = Catalogue([*accounts, model("cheap-*", served_as="gpt-4o-mini")]).find(asked)
+
+    assert (found.target.model, found.target.shown) == (upstream, asked)
+    assert [(it.target.model, it.target.shown) for it in found.others] in ([], [(upstream, asked)])
+
+
+def test_what_stands_for_a_star_is_not_nothing() -> None:
+    with pytest.raises(UnknownModel):
+        Catalogue([model("openai/*", served_as="*")]).find("openai/")
+
+
+def test_a_price_is_that_of_the_providers_name() -> None:
+    here = replace(model("openai/*", served_as="*"), priced={"gpt-a": Price(1, 1)}.get)
+
+    assert Catalogue([here]).find("openai/gpt-a").price == Price(1, 1)
+
+
 def test_a_model_found_by_its_beginning_is_otherwise_the_configured_one() -> None:
     assert CATALOGUE.find("gpt-4o").price is None
     assert CATALOGUE.find("gpt-5").price is not None
