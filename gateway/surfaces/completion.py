@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from starlette.types import Receive, Scope, Send
@@ -31,7 +29,7 @@ from gateway.surfaces.finishing import end, finished, let_go
 from gateway.surfaces.gate import Gate
 from gateway.surfaces.handed import told_to_wait
 from gateway.surfaces.idle import nothing
-from gateway.surfaces.incoming import body_of, headers_of
+from gateway.surfaces.incoming import body_of, headers_of, leaving_of
 from gateway.surfaces.kept import carry_of, is_kept, sent_of, wanted_by, wants_no_wait
 from gateway.surfaces.kept_encoder import KeptEncoder
 from gateway.surfaces.named import new_name
@@ -43,11 +41,9 @@ from gateway.wire.body import parse
 from gateway.wire.dialect import Call, Dialect, Encoder
 from gateway.wire.respond import Exchange, Gone, encoded
 from router_service.groundwork.aside import aside, is_heavy
-from router_service.groundwork.response import LEAVING
 from techniques.core.channel import EventStream
 from techniques.core.errors import GatewayError, Unavailable
 
-_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 _LEFT: Final = 499
 """What is written down as the status where the client left before there was one."""
 
@@ -91,7 +87,7 @@ class CompletionEndpoint:
         ledger, name = Ledger(self._front.meters), self._dialect.name
         visit = Visit(new_name(), name, self._id_header, headers_of(scope), ledger)
         ledger.trace = self._front.traced(visit.headers.get("traceparent"), visit.request_id)
-        visit.leaving = scope.get("extensions", _NONE).get(LEAVING)
+        visit.leaving = leaving_of(scope)
         ledger.record(RequestBegun(name))
         try:
             self._front.gate.enter()

@@ -7,13 +7,20 @@ from collections.abc import Mapping
 from starlette.types import Receive, Scope
 
 from gateway.surfaces.unpacking import coding_of, unpacked
-from gateway.wire.respond import Gone
+from gateway.wire.respond import Gone, Leaving
+from router_service.groundwork.response import LEAVING
 from techniques.core.errors import TooLarge
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
     """Return the headers, names in lower case; of a name that stands twice the last counts."""
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def leaving_of(scope: Scope) -> Leaving | None:
+    """Return what has the server tell a callback of the client's leaving, if it does."""
+    extensions = scope.get("extensions")
+    return extensions.get(LEAVING) if extensions else None
 
 
 async def body_of(receive: Receive, headers: Mapping[str, str], most: int) -> bytes:
