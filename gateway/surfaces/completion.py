@@ -38,7 +38,7 @@ from gateway.surfaces.telling import head_of, summary_of
 from gateway.surfaces.unheard import Unheard
 from gateway.surfaces.visit import Visit
 from gateway.wire.body import parse
-from gateway.wire.dialect import Call, Dialect, Encoder
+from gateway.wire.dialect import Dialect, Encoder
 from gateway.wire.respond import Exchange, Gone, encoded
 from router_service.groundwork.aside import aside, is_heavy
 from techniques.core.channel import EventStream
@@ -160,7 +160,8 @@ class CompletionEndpoint:
         plan = await aside(partial(pipeline.plan, asked), heavy=heavy)
         if not plan.auto or asked.call.idle:
             return plan
-        await aside(partial(_read, asked.call), heavy=heavy)
+        with suppress(GatewayError):  # it stays read; whoever needs it is told what is wrong
+            await aside(asked.call.relay.decode, heavy=heavy)
         return await pipeline.routed(asked, plan, ledger.record)
 
     def _encoder(self, visit: Visit) -> Encoder:
@@ -277,12 +278,6 @@ class CompletionEndpoint:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": failure.body})
         return status
-
-
-def _read(call: Call) -> None:
-    """Have *call* be decoded, which it then stays; whoever needs it is told what is wrong."""
-    with suppress(GatewayError):
-        call.relay.decode()
 
 
 async def _is_run(visit: Visit, behind: Behind, raw: bytes) -> bool:

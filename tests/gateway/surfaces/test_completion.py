@@ -38,7 +38,7 @@ async def test_a_model_that_stands_for_many_is_shown_as_asked_and_counted_as_con
     client = await (stage := Stage(whole())).serve(chat(model="gpt-99"))
 
     assert client.headers["x-lockgate-model"] == "gpt-99"
-    assert orjson.loads(stage.upstream.calls[0].body)["model"] == "gpt-99"
+    assert orjson.loads(stage.upstream.calls[0].body)["model"] == "real-gpt-99"
     assert (stage.finished.model, stage.finished.rows[0].model) == ("gpt-*", "gpt-*")
 
 
