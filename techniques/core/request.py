@@ -1,8 +1,7 @@
 """The one request shape inside the product, whatever dialect the client spoke.
 
-What a dialect can say and this model has no name for is kept, unread, in ``extra`` (fields)
-and ``Opaque`` (content blocks). Both belong to ``Request.dialect``: an encoder of that dialect
-writes them back, every other one names them as a loss.
+What a dialect can say and this model has no name for is kept, unread, in ``extra`` and ``Opaque``:
+an encoder of ``Request.dialect`` writes both back, every other one names them as a loss.
 """
 
 from __future__ import annotations
@@ -227,22 +226,6 @@ class Sampling:
     top_logprobs: int | None = None
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
-
-
-class Once:
-    """Makes a request when it is first asked for. ``functools.cache`` costs each call more."""
-
-    __slots__ = ("_made", "_make")
-
-    def __init__(self, make: Callable[[], Request]) -> None:
-        self._make = make
-        self._made: Request | None = None
-
-    def __call__(self) -> Request:
-        """Return the request."""
-        if self._made is None:
-            self._made = self._make()
-        return self._made
 
 
 @record(frozen=True, slots=True)

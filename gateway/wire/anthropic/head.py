@@ -9,8 +9,9 @@ from gateway.wire.anthropic.decode import decode_request
 from gateway.wire.anthropic.fields import a_string, an_object, flag, integer, reject
 from gateway.wire.dialect import Call
 from gateway.wire.drafts import has_drafts, without_drafts
+from gateway.wire.once import Once
 from techniques.core.json import NOTHING, Json, JsonObject
-from techniques.core.request import Once, Relay
+from techniques.core.request import Relay
 
 DIALECT = "anthropic"
 _OURS = ("reliability", "technique")

@@ -8,10 +8,11 @@ from functools import partial
 from gateway.wire.dialect import Call
 from gateway.wire.ollama.decode import chat_of, generate_of
 from gateway.wire.ollama.fields import GENERATE, NAME, in_common_words, model_of, streamed
+from gateway.wire.once import Once
 from gateway.wire.openai_chat.fields import Fields, items, text
 from gateway.wire.openai_chat.head import parted
 from techniques.core.json import Json, JsonObject
-from techniques.core.request import Once, Relay, Request
+from techniques.core.request import Relay, Request
 
 
 def chat_call(body: JsonObject, raw: bytes) -> Call:

@@ -7,10 +7,11 @@ from functools import partial
 
 from gateway.wire.dialect import Call
 from gateway.wire.drafts import has_drafts, without_drafts
+from gateway.wire.once import Once
 from gateway.wire.openai_chat.decode import request_of
 from gateway.wire.openai_chat.fields import NAME, flag, integer, required, thing, wrong
 from techniques.core.json import NOTHING, Json, JsonObject
-from techniques.core.request import Once, Relay
+from techniques.core.request import Relay
 
 _OWN = frozenset({"reliability", "technique"})
 """Fields that only the gateway reads, in every dialect that has no place of its own for them."""

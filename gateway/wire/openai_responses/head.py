@@ -7,6 +7,7 @@ from typing import Final
 
 from gateway.wire.dialect import Call
 from gateway.wire.drafts import has_drafts
+from gateway.wire.once import Once
 from gateway.wire.openai_chat.fields import flag, integer, required, thing, wrong
 from gateway.wire.openai_chat.head import parted
 from gateway.wire.openai_responses.decode import request_of
@@ -14,7 +15,7 @@ from gateway.wire.openai_responses.fields import NAME
 from gateway.wire.openai_responses.reasoning import undrafted
 from techniques.core.errors import RequestRejected
 from techniques.core.json import JsonObject
-from techniques.core.request import Once, Relay
+from techniques.core.request import Relay
 
 _INSTEAD: Final = ("prompt", "previous_response_id", "conversation")
 """With one of these a request may be without an input."""
