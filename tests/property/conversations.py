@@ -289,10 +289,14 @@ def _is_said(name: str, value: Json, after: Request) -> bool:
 
 
 def _schema(parameters: Json) -> Json:
-    """Return *parameters* with what is in an object told, which says nothing if nothing is."""
+    """Return *parameters* with what is in an object told, which says nothing if nothing is.
+
+    Whether there may be more in it is left out: who is held to what is told keeps to either.
+    """
     if not isinstance(parameters, dict) or parameters.get("type") != "object":
         return parameters
-    return {"properties": {}, **parameters}
+    told = {"properties": {}, **parameters}
+    return {name: value for name, value in told.items() if name != "additionalProperties"}
 
 
 def aspects(request: Request) -> dict[str, Json]:
@@ -394,7 +398,7 @@ def _form(form: ResponseFormat | None) -> Json:
     """Return the form of the answer; what is said of it may stand in its schema."""
     if form is None:
         return None
-    schema = dict(form.schema or {})
+    schema = dict(_schema(form.schema or {}))
     inside = schema.pop("description", None)
     return form.kind, schema, form.description or inside
 

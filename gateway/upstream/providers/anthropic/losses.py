@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from gateway.upstream.providers.anthropic.headers import DIALECT
@@ -39,6 +39,10 @@ class Losses:
                 f"{detail} would be lost on the way to this provider ({code}).", param=detail
             )
         self._warnings[Warned(code, detail)] = None
+
+    def dropped(self, path: str) -> Callable[[str], None]:
+        """Return what takes the names of fields below *path* that are lost."""
+        return lambda name: self.note("field_dropped", f"{path}.{name}")
 
     def extra(self, fields: Mapping[str, Json], path: str) -> Mapping[str, Json]:
         """Return *fields* if they are of this dialect; else they are lost."""

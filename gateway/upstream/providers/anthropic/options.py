@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from gateway.upstream.provider import Target
 from gateway.upstream.providers.anthropic.losses import Losses, refuse, refuse_tool
+from gateway.upstream.providers.anthropic.schemas import held
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Opaque, Request, ResponseFormat, Sampling, Tool, ToolChoice
 
@@ -83,6 +84,8 @@ def _tool(tool: Tool | Opaque, target: Target, losses: Losses) -> Json:
         losses.note("field_dropped", "tools.strict")
     elif tool.strict or (losses.own and tool.strict is not None):
         value["strict"] = tool.strict
+        if not losses.own:
+            value["input_schema"] = held(value["input_schema"], losses.dropped("tools"))
     if tool.cache is not None:
         value["cache_control"] = tool.cache
     value.update(losses.extra(tool.extra, "tools"))
@@ -108,15 +111,17 @@ def encode_format(
         if not target.capabilities.json_schema:
             refuse("response_format", f"{target.name} takes no JSON schema")
         config = body.setdefault("output_config", {})
-        config["format"] = {"type": "json_schema", "schema": _described(form)}
+        config["format"] = {"type": "json_schema", "schema": _described(form, losses)}
         return
     losses.note("json_object_by_instruction", "response_format")
     body.setdefault("system", []).append({"type": "text", "text": _JSON_ONLY})
 
 
-def _described(form: ResponseFormat) -> Json:
+def _described(form: ResponseFormat, losses: Losses) -> Json:
     """Return the schema of *form*, with what is said of the whole, which has no other place."""
     schema = form.schema or {"type": "object"}
+    if not losses.own:
+        schema = held(schema, losses.dropped("response_format"))
     if form.description is None or not isinstance(schema, dict):
         return schema
     return {"description": form.description, **schema}
