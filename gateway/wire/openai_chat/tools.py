@@ -19,17 +19,49 @@ from techniques.core.json import Json, JsonObject
 from techniques.core.request import Opaque, Tool, ToolChoice
 
 _Mode = Literal["auto", "none", "required"]
+_Tools = tuple[Tool | Opaque, ...]
 _KNOWN = frozenset({"type", "function", "cache_control"})
 
 
-def tools_of(body: Fields) -> tuple[Tool | Opaque, ...]:
-    """Return ``tools``, or the ``functions`` of old."""
+def tools_of(body: Fields) -> _Tools:
+    """Return the ``tools`` that may be called, or the ``functions`` of old."""
     tools = [_tool(tool, f"tools[{place}].") for place, tool in enumerate(items(body, "tools"))]
     old = [
         _function({"function": function}, f"functions[{place}]")
         for place, function in enumerate(items(body, "functions"))
     ]
-    return (*tools, *old)
+    return _allowed((*tools, *old), body)
+
+
+def _allowed(tools: _Tools, body: Fields) -> _Tools:
+    """Return those of *tools* that ``tool_choice`` allows, all where it names none."""
+    choice = body.get("tool_choice")
+    if not isinstance(choice, dict) or choice.get("type") != "allowed_tools":
+        return tools
+    at = "tool_choice.allowed_tools"
+    allowed = thing(choice, "allowed_tools", "tool_choice.") or {}
+    if allowed.get("tools") is None:
+        return tools
+    named = enumerate(items(allowed, "tools", f"{at}."))
+    names = {_name(tool, f"{at}.tools[{place}]") for place, tool in named}
+    return tuple(tool for tool in tools if _name_of(tool) in names)
+
+
+def _name(tool: Json, at: str) -> tuple[str, Json]:
+    """Return what one entry of those that are allowed names."""
+    if not isinstance(tool, dict):
+        raise wrong(at, "an object")
+    kind = required(tool, "type", f"{at}.")
+    return kind, required(thing(tool, kind, f"{at}.") or {}, "name", f"{at}.{kind}.")
+
+
+def _name_of(tool: Tool | Opaque) -> tuple[str, Json]:
+    if isinstance(tool, Tool):
+        return "function", tool.name
+    value = tool.value if isinstance(tool.value, dict) else {}
+    kind = str(value.get("type"))
+    own = value.get(kind)
+    return kind, own.get("name") if isinstance(own, dict) else None
 
 
 def _tool(tool: Json, at: str) -> Tool | Opaque:
@@ -79,10 +111,11 @@ def _object_choice(choice: JsonObject, parallel: bool | None, extra: JsonObject)
     if kind == "function":
         function = thing(choice, "function", "tool_choice.") or {}
         return ToolChoice("named", required(function, "name", "tool_choice.function."), parallel)
+    if kind == "allowed_tools":
+        allowed = thing(choice, "allowed_tools", "tool_choice.") or {}
+        return ToolChoice(_mode(allowed.get("mode")), None, parallel)
     extra["tool_choice"] = choice
-    allowed = choice.get("allowed_tools")
-    mode = allowed.get("mode") if isinstance(allowed, dict) else None
-    return ToolChoice(_mode(mode), None, parallel)
+    return ToolChoice("auto", None, parallel)
 
 
 def _mode(name: Json) -> _Mode:

@@ -218,9 +218,43 @@ def test_every_mode_of_choosing_tools_is_read_ant_15(choice: Any, expected: Tool
 
 
 def test_a_kind_of_choice_without_a_name_inside_is_kept() -> None:
-    choice = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}}
+    choice = {"type": "custom", "custom": {"name": "run"}}
 
     assert request(tools=[TOOL], tool_choice=choice).extra == {"tool_choice": choice}
+
+
+def allowing(*tools: Any, mode: str = "required") -> Any:
+    return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": list(tools)}}
+
+
+def test_only_the_tools_that_are_allowed_are_offered() -> None:
+    free = {"type": "custom", "custom": {"name": "f"}}
+    function = {"type": "function", "function": {"name": "f"}}
+    others = [{"type": "function", "function": {"name": name}} for name in ("g", "h")]
+    tools = [function, free, *others]
+
+    some = request(tools=tools, tool_choice=allowing(function, others[1]))
+    other = request(tools=tools, tool_choice=allowing(free, mode="auto"))
+
+    assert [tool.name for tool in some.tools if isinstance(tool, Tool)] == ["f", "h"]
+    assert (some.tool_choice, other.tool_choice) == (ToolChoice("required"), ToolChoice("auto"))
+    assert other.tools == (Opaque("openai_chat", free),)
+    assert some.extra == {}
+
+
+@pytest.mark.parametrize(
+    ("entry", "param"),
+    [
+        (1, "tool_choice.allowed_tools.tools[0]"),
+        ({}, "tool_choice.allowed_tools.tools[0].type"),
+        ({"type": "function"}, "tool_choice.allowed_tools.tools[0].function.name"),
+        ({"type": "function", "function": 3}, "tool_choice.allowed_tools.tools[0].function"),
+    ],
+)
+def test_an_entry_of_the_allowed_tools_that_names_none_is_refused(entry: Any, param: str) -> None:
+    with pytest.raises(RequestRejected) as caught:
+        request(tools=[TOOL], tool_choice=allowing(entry))
+    assert caught.value.param == param
 
 
 def test_every_known_field_has_its_place_and_others_are_kept_par_03() -> None:
