@@ -1,16 +1,18 @@
-"""The ids of calls, as OpenAI's APIs take them."""
+"""The ids of calls, as OpenAI's APIs take them: no longer than so many characters."""
 
 from __future__ import annotations
 
 from hashlib import sha256
 from typing import Final
 
-_LONGEST: Final = 64
+OF_CHAT: Final = 40
+OF_RESPONSES: Final = 64
+_MARK: Final = 16
 
 
-def call_id(own: str) -> str:
-    """Return the id of a call as these APIs take it: at most 64 characters, the same each time."""
-    if len(own) <= _LONGEST:
+def shortened(own: str, most: int) -> str:
+    """Return *own* with at most *most* characters, the same each time."""
+    if len(own) <= most:
         return own
-    mark = sha256(own.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{own[:40]}_{mark}"
+    mark = sha256(own.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK]
+    return f"{own[: most - _MARK - 1]}_{mark}"

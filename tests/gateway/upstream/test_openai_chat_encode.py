@@ -283,3 +283,18 @@ def test_the_beginning_of_an_answer_is_shown_as_the_model_takes_it(
     assert body["messages"][-1] == {"role": "assistant", "content": "It is", **marks}
     assert body["messages"][:-1] == plain["messages"][:-1]
     assert {name: body[name] for name in body if name not in plain} == flags
+
+
+@pytest.mark.parametrize("length", [40, 41, 63, 200])
+def test_ids_that_are_too_long_are_shortened_alike_in_calls_and_results(length: int) -> None:
+    one, two = "c" * length, "c" * (length - 1) + "d"
+    calls = Message("assistant", (ToolCall(one, "f", "{}"), ToolCall(two, "f", "{}")))
+    results = Message("tool", (ToolResult(one, (Text("r"),)), ToolResult(two, (Text("r"),))))
+
+    asked, *answered = turns(calls, results, dialect="anthropic")
+
+    ids = [call["id"] for call in asked["tool_calls"]]
+    assert ids == [turn["tool_call_id"] for turn in answered]
+    assert len(set(ids)) == 2
+    assert all(len(own) <= 40 for own in ids)
+    assert (ids == [one, two]) == (length == 40)

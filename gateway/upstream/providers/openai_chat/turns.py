@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gateway.upstream.openai.ids import call_id
+from gateway.upstream.openai.ids import OF_CHAT, shortened
 from gateway.upstream.openai.losses import Losses, refuse, refuse_tool
 from gateway.upstream.openai.quoted import readable
 from gateway.upstream.providers.openai_chat.payload import DIALECT
@@ -107,7 +107,7 @@ def _call(call: ToolCall, losses: Losses) -> JsonObject:
 
 
 def _id(own: str, losses: Losses) -> str:
-    return own if losses.native else call_id(own)
+    return own if losses.native else shortened(own, OF_CHAT)
 
 
 def _content(parts: Sequence[Part], role: str, losses: Losses) -> Json:

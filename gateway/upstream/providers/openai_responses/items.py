@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from gateway.upstream.openai.ids import call_id
+from gateway.upstream.openai.ids import OF_RESPONSES, shortened
 from gateway.upstream.openai.losses import Losses
 from gateway.upstream.openai.quoted import readable
 from gateway.upstream.providers.openai_responses.parts import content_of, is_item, output_of
@@ -148,9 +148,14 @@ class _Items:
         if call.name in self._custom or is_free_form(call.extra):
             self._calls.add(call.id)
             custom = {"type": "custom_tool_call", "input": unwrapped(call.arguments)}
-            return {**extra, "call_id": call_id(call.id), "name": call.name, **custom}
+            return {
+                **extra,
+                "call_id": shortened(call.id, OF_RESPONSES),
+                "name": call.name,
+                **custom,
+            }
         function = {"type": "function_call", "arguments": call.arguments or "{}"}
-        return {**extra, "call_id": call_id(call.id), "name": call.name, **function}
+        return {**extra, "call_id": shortened(call.id, OF_RESPONSES), "name": call.name, **function}
 
     def _result(self, result: ToolResult) -> JsonObject:
         self._cached(result)
@@ -161,7 +166,12 @@ class _Items:
         output = output_of(result.parts, self._losses, is_error=result.is_error)
         kind = "custom_tool_call_output" if custom else "function_call_output"
         extra = self._losses.keep(result.extra)
-        return {**extra, "type": kind, "call_id": call_id(result.call_id), "output": output}
+        return {
+            **extra,
+            "type": kind,
+            "call_id": shortened(result.call_id, OF_RESPONSES),
+            "output": output,
+        }
 
     def _cached(self, part: ToolCall | ToolResult) -> None:
         if part.cache is not None:
@@ -170,7 +180,7 @@ class _Items:
 
 def _search(what: str, own: str) -> JsonObject:
     """Return what the call of a client's search and its output begin with."""
-    told: JsonObject = {"type": f"{SEARCH}_{what}", "call_id": call_id(own)}
+    told: JsonObject = {"type": f"{SEARCH}_{what}", "call_id": shortened(own, OF_RESPONSES)}
     return {**told, "execution": CLIENT, "status": "completed"}
 
 
