@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import orjson
 import pytest
@@ -522,3 +523,25 @@ def test_a_relayed_body_that_asked_for_thoughts_alone_asks_for_nothing() -> None
     )
 
     assert "include" not in body
+
+
+@pytest.mark.parametrize(
+    ("form", "system", "user", "is_item"),
+    [
+        ("json_object", "Answer in JSON.", "hi", True),
+        ("json_object", "Answer in JSON.", "A json, please.", False),
+        ("json_object", "Be brief.", "hi", False),
+        ("json_schema", "Answer in JSON.", "hi", False),
+        (None, "Answer in JSON.", "hi", False),
+    ],
+)
+def test_a_json_mode_is_spoken_of_in_the_input(
+    form: Literal["json_object", "json_schema"] | None, system: str, user: str, *, is_item: bool
+) -> None:
+    request = asked(said("system", system), said("user", user))
+    wanted = None if form is None else ResponseFormat(form)
+
+    body = sent(replace(request, response_format=wanted))
+
+    assert ("instructions" in body) is not is_item
+    assert (system in str(body["input"])) is is_item

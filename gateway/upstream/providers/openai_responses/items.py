@@ -41,6 +41,8 @@ def conversation_of(request: Request, losses: Losses) -> JsonObject:
     """
     messages = readable(request.messages)
     front = _front(messages, most=1 if losses.native else None)
+    if not losses.native and _must_name_json(request, front):
+        front = ()
     said = "\n\n".join(message.text for message in front)
     for message in front:
         content_of(message.parts, message.role, losses)  # of which it is told what is lost
@@ -48,6 +50,18 @@ def conversation_of(request: Request, losses: Losses) -> JsonObject:
     if not items and not losses.native:  # there must be something to answer
         return {"input": said}
     return {"instructions": said, "input": items} if front else {"input": items}
+
+
+def _must_name_json(request: Request, front: Sequence[Message]) -> bool:
+    """Tell whether only the turns in *front* say that the answer is to be JSON.
+
+    OpenAI refuses a JSON mode of which no item of the input speaks; instructions are none.
+    """
+    form = request.response_format
+    if form is None or form.kind != "json_object":
+        return False
+    named = ["json" in message.text.lower() for message in request.messages]
+    return any(named[: len(front)]) and not any(named[len(front) :])
 
 
 def _front(messages: Sequence[Message], most: int | None) -> Sequence[Message]:
