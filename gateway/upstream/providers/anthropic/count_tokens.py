@@ -9,7 +9,7 @@ import orjson
 from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.anthropic.encode import encode_call
 from gateway.upstream.providers.anthropic.failure import unreadable
-from gateway.upstream.providers.anthropic.foreign import has_foreign, own_only
+from gateway.upstream.providers.anthropic.foreign import goes_without, has_foreign
 from gateway.upstream.providers.anthropic.headers import PATH, versioned
 from techniques.core.json import NOTHING
 from techniques.core.request import Relay, Request
@@ -35,7 +35,7 @@ def count_tokens_call(
     if raw is None or not same or relay.body.keys() & _NOT_COUNTED:
         body = {name: value for name, value in relay.body.items() if name not in _NOT_COUNTED}
         if foreign:
-            body["messages"] = own_only(body["messages"])
+            goes_without(body)
         raw = orjson.dumps({**body, "model": target.model})
     return HttpCall(f"{PATH}/count_tokens", raw, versioned(client))
 

@@ -1,4 +1,7 @@
-"""Leaves reasoning of another maker out of a client's own body: the API refuses its signature."""
+"""Leaves reasoning of another maker out of a client's own body: the API refuses its signature.
+
+It refuses as well what has none, as the reasoning of most models that others serve.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,15 @@ from typing import Final
 
 from gateway.upstream.providers.anthropic.headers import DIALECT
 from gateway.upstream.providers.anthropic.losses import Losses
+from gateway.upstream.providers.anthropic.thinking import is_barred
 from techniques.core.events import Warned
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Request
 from techniques.core.signatures import CHATS, MARK, details_of, encrypted_of
 
-_MARKS: Final = (MARK.encode(), CHATS.encode())
+_MARKS: Final = (MARK.encode(), CHATS.encode(), b'"thinking"')
+_CLEARS: Final = "clear_thinking"
+"""How the edits of a context begin that can be asked for only while a model thinks."""
 
 
 def has_foreign(body: Mapping[str, Json], raw: bytes | None) -> bool:
@@ -31,8 +37,28 @@ def leave_out(request: Request, body: JsonObject) -> tuple[Warned, ...]:
     """
     losses = Losses(replace(request, dialect=DIALECT))
     losses.note("thinking_dropped", "messages")
-    body["messages"] = own_only(body["messages"])
+    if goes_without(body):
+        losses.note("thinking_off", "thinking")
     return losses.warnings
+
+
+def goes_without(body: JsonObject) -> bool:
+    """Take reasoning of another maker out of *body*; tell whether the model may not think then."""
+    body["messages"] = own_only(body["messages"])
+    if not is_barred(body.get("thinking"), body["messages"]):
+        return False
+    body["thinking"] = {"type": "disabled"}
+    managed = body.get("context_management")
+    edits = managed.get("edits") if isinstance(managed, dict) else None
+    if isinstance(managed, dict) and isinstance(edits, list):
+        left = [edit for edit in edits if not _clears(edit)]
+        body["context_management"] = {**managed, "edits": left}
+    return True
+
+
+def _clears(edit: Json) -> bool:
+    kind = edit.get("type") if isinstance(edit, dict) else None
+    return isinstance(kind, str) and kind.startswith(_CLEARS)
 
 
 def own_only(turns: list[Json]) -> list[Json]:
@@ -53,7 +79,8 @@ def _is_foreign(block: Json) -> bool:
     signature, data = block.get("signature"), block.get("data")
     if block.get("type") == "redacted_thinking":
         return isinstance(data, str) and details_of(data) is not None
-    return isinstance(signature, str) and encrypted_of(signature) is not None
+    unsigned = block.get("type") == "thinking" and not signature
+    return unsigned or (isinstance(signature, str) and encrypted_of(signature) is not None)
 
 
 def _without(turn: Json) -> Json:

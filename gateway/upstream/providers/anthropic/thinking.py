@@ -35,7 +35,7 @@ def _encode(wish: ThinkingWish, thinks: Thinks, body: JsonObject, losses: Losses
     if graded and not (losses.own and wish.effort is not None):
         _write_effort(settled.effort, body)
     thinking = _thinking(wish, settled, thinks)
-    if settled.on and _is_barred(thinking, body["messages"]):
+    if settled.on and is_barred(thinking, body["messages"]):
         losses.note("thinking_off", "thinking")
         settled, thinking = Settled(on=False), {"type": "disabled"}
     _make_room(thinking.get("budget_tokens", 0), settled, body, losses)
@@ -62,21 +62,25 @@ def _thinking(wish: ThinkingWish, settled: Settled, thinks: Thinks) -> JsonObjec
     return {"type": "adaptive", **({"display": "summarized"} if shown else {})}
 
 
-def _is_barred(thinking: JsonObject, messages: list[JsonObject]) -> bool:
+def is_barred(thinking: Json, messages: list[Json]) -> bool:
     """Tell whether a tool loop is under way whose reasoning did not come along.
 
     The API then refuses the request: with a budget set, the turn that called must start with its
     thinking.
     """
-    if "budget_tokens" not in thinking or len(messages) < 2:
+    if not isinstance(thinking, dict) or "budget_tokens" not in thinking:
         return False
-    called, answered = (_first(message["content"]) for message in messages[-2:])
+    turns = [turn for turn in messages if isinstance(turn, dict) and turn.get("role") != "system"]
+    if len(turns) < 2:
+        return False
+    called, answered = (_first(turn.get("content")) for turn in turns[-2:])
     return answered == "tool_result" and called not in {"thinking", "redacted_thinking"}
 
 
-def _first(content: Json) -> str:
+def _first(content: Json) -> Json:
     """Return the type of the first block of *content*, which may be plain text."""
-    return content[0]["type"] if isinstance(content, list) and content else "text"
+    first = content[0] if isinstance(content, list) and content else None
+    return first.get("type") if isinstance(first, dict) else "text"
 
 
 def _make_room(budget: int, settled: Settled, body: JsonObject, losses: Losses) -> None:
