@@ -12,7 +12,7 @@ import pytest
 from techniques.core.json import Json, JsonObject
 from tests.clients.conftest import Stage
 from tests.clients.lines import Folder, Ran, native
-from tests.clients.playing import dialect_of, results, speaks
+from tests.clients.playing import dialect_of, results, speaks, tool_names
 from tests.clients.programs.serving import IMAGE
 from tests.clients.test_failures import refused
 from tests.e2e.turns import MODELS, Called, Turn
@@ -119,6 +119,20 @@ def test_an_image_that_it_reads_is_shown_to_the_model(
 
     assert _run(stage, folder, model).said.strip() == DONE.text
     assert "image/png" in stage.upstream.asked[1].raw.decode()
+
+
+@models
+def test_tools_that_it_searches_for_can_be_called(stage: Stage, tmp_path: Path, model: str) -> None:
+    search = _call("toolu_1", "ToolSearch", query="select:CronList")
+    crons = _call("toolu_2", "CronList")
+    stage.upstream.chooses(speaks(Turn(calls=[search]), Turn(calls=[crons]), DONE))
+
+    ran = _run(stage, Folder(tmp_path), model, more={"ENABLE_TOOL_SEARCH": "true"})
+
+    assert (ran.status, ran.said.strip()) == (0, DONE.text), ran
+    first, second, _ = stage.upstream.asked
+    assert "CronList" not in tool_names(first.body)
+    assert "CronList" in tool_names(second.body)
 
 
 @models

@@ -1,6 +1,7 @@
-"""Says as text what Anthropic's clients quote in blocks of their own: search results, documents.
+"""Says as text what Anthropic's clients say in blocks: search results, documents, found tools.
 
-Source: platform.claude.com/docs (search-results; citations, custom content documents).
+A tool that was found stands among the tools of the request, as it does for Anthropic.
+Source: platform.claude.com/docs (search-results; citations, custom content documents; tool search).
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ def _part(part: Part) -> Part:
             content, head = block.get("content"), ("title", "source")
         case "document":
             content, head = as_object(block.get("source")).get("content"), ("title", "context")
+        case "tool_reference" if name := as_text(block.get("tool_name")):
+            return Text(f"Found the tool {name}.")
         case _:
             return part
     said = _texts(content)

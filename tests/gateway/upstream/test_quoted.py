@@ -41,6 +41,7 @@ QUOTES: list[tuple[Json, str]] = [
     (FOUND, "Rain\nhttps://a.test\n\nIt rains.\n\nMuch."),
     (PAPER, "Rain\na report\n\nIt rains.\n\nMuch."),
     ({"type": "document", "source": {"type": "content", "content": "So."}}, "So."),
+    ({"type": "tool_reference", "tool_name": "look"}, "Found the tool look."),
 ]
 PICTURE: Json = [{"type": "image", "source": {"type": "url", "url": "https://a.test/i.png"}}]
 others = pytest.mark.parametrize("provider", [OpenAIChat(), OpenAIResponses()])
@@ -78,6 +79,13 @@ def test_what_a_tool_found_is_its_result(provider: Provider) -> None:
     result = (body.get("messages") or body.get("input"))[-1]
     assert result.get("role") == "tool" or result["type"] == "function_call_output"
     assert "Rain\\nhttps://a.test\\n\\nIt rains." in orjson.dumps(result).decode()
+
+
+@others
+@pytest.mark.parametrize("name", ["", None, 7])
+def test_a_tool_without_a_name_is_refused(provider: Provider, name: Json) -> None:
+    with pytest.raises(RequestRejected):
+        _asked(provider, Opaque("anthropic", {"type": "tool_reference", "tool_name": name}))
 
 
 @others
