@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +44,7 @@ from techniques.core.json import JsonObject
 from techniques.core.registry import Card, load
 from techniques.core.values import plain, values_of
 from techniques.parts.tables import Dispatch
+from tests.translation import page as translation
 
 ROOT: Final = Path(__file__).parents[1]
 _BLOCK: Final = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
@@ -258,6 +260,11 @@ def responses_fields() -> str:
     return _table(head, responses.rows())
 
 
+def _translation(client: str) -> str:
+    """Return the table of what becomes of a *client*'s fields at providers of other APIs."""
+    return _table(translation.HEAD[client], translation.rows(client))
+
+
 _HELLO: Final = [{"role": "user", "content": "hi"}]
 
 
@@ -325,6 +332,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "warnings": warnings,
     "broken-stream": broken_stream,
     "responses-fields": responses_fields,
+    **{f"translation-{client}": partial(_translation, client) for client in translation.HEAD},
     "familiar": lambda: _table(familiar.HEAD, familiar.rows()),
     "familiar-approaches": lambda: _table(familiar.APPROACH_HEAD, familiar.approaches()),
     "simulation": simulation,

@@ -18,7 +18,6 @@ from techniques.core.errors import RequestRejected
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Message, Opaque, Part, Request, Text, ToolResult
 
-_ANTHROPIC: Final = "anthropic"
 _CHAT: Final = "openai_chat"
 _UNTOLD: Final = frozenset(
     {
@@ -86,8 +85,6 @@ def _parts(
             yield replace(part, parts=tuple(_parts(part.parts, role, dialect, drop)))
         elif not isinstance(part, Opaque) or not _is_foreign(part, dialect):
             yield part
-        elif given := _given(part):
-            yield from _material(given, drop)
         elif role == "assistant" or _is_output(part):
             yield from _done(part.value, drop)
         else:
@@ -141,38 +138,3 @@ def _told(value: Json, depth: int = 0) -> Json:
     if isinstance(value, str):
         return None if not value or _PACKED.fullmatch(value) else value
     return value
-
-
-def _given(part: Opaque) -> JsonObject | None:
-    """Return the block in which *part* is material that a user or a tool of theirs gives."""
-    block: JsonObject = part.value
-    if part.dialect != _ANTHROPIC:
-        return None
-    if block.get("type") == "search_result" and _texts(block.get("content")):
-        return block
-    source = block.get("source")
-    if block.get("type") == "document" and isinstance(source, dict):
-        content = source.get("content")
-        told = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        return {**block, "source": None, "content": told} if _texts(told) else None
-    return None
-
-
-def _texts(content: Json) -> list[str]:
-    """Return the texts of *content*, none if it has anything else."""
-    if not isinstance(content, list):
-        return []
-    texts = [block.get("text") for block in content if isinstance(block, dict)]
-    told = [text for text in texts if isinstance(text, str)]
-    return told if len(told) == len(content) else []
-
-
-def _material(block: JsonObject, drop: Callable[[str, str], None]) -> Iterator[Text]:
-    """Yield material as text, as documents that are text are said to others."""
-    for name in block.keys() & {"citations", "cache_control"}:
-        if block[name] is not None:
-            lost = "cache_control_dropped" if name == "cache_control" else "field_dropped"
-            drop(lost, name if name == "cache_control" else "messages.citations")
-    head = [block.get(name) for name in ("title", "source", "context")]
-    named = "\n".join(text for text in head if isinstance(text, str) and text)
-    yield Text("\n\n".join(filter(None, [named, *_texts(block["content"])])))

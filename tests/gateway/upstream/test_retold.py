@@ -174,42 +174,6 @@ def test_reasoning_among_the_parts_of_an_answer_is_not_said_as_text() -> None:
     assert call.warnings == (Warned("thinking_dropped", "messages"),)
 
 
-FOUND: Final = {
-    "type": "search_result",
-    "source": "https://a.test/eiger",
-    "title": "The Eiger",
-    "content": [{"type": "text", "text": "It is 3967 m high."}],
-}
-NOTES: Final = {
-    "type": "document",
-    "title": "Notes",
-    "source": {"type": "content", "content": [{"type": "text", "text": "It is 3967 m high."}]},
-}
-
-
-@pytest.mark.parametrize("provider", [OpenAIChat(), OpenAIResponses()], ids=lambda one: one.dialect)
-@pytest.mark.parametrize("block", [FOUND, NOTES], ids=lambda one: one["type"])
-@pytest.mark.parametrize("inside", ["turn", "result"])
-def test_texts_that_a_client_of_anthropic_gives_are_said(
-    provider: Provider, block: dict[str, Json], inside: str
-) -> None:
-    result = {"type": "tool_result", "tool_use_id": "t", "content": [block]}
-    used = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
-    turns: list[Json] = [
-        said_(),
-        {"role": "assistant", "content": [used]},
-        {"role": "user", "content": [result if inside == "result" else block]},
-    ]
-    body: Json = {"model": "m", "max_tokens": 64, "messages": turns}
-    asked = DIALECTS["anthropic"].decode(body, orjson.dumps(body)).relay.decode()
-
-    call = provider.encode(asked, TARGET)
-
-    told = str(orjson.loads(call.body))
-    assert all(words in told for words in (block["title"], "It is 3967 m high."))
-    assert call.warnings == ()
-
-
 def test_what_is_nested_deeper_than_anybody_reads_is_left_out() -> None:
     deep: Json = "the end"
     for _ in range(900):

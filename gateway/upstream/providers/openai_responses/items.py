@@ -45,6 +45,8 @@ def conversation_of(request: Request, losses: Losses) -> JsonObject:
         front = ()
     said = "\n\n".join(message.text for message in front)
     for message in front:
+        if message.name is not None:
+            losses.drop("field_dropped", "messages.name")
         content_of(message.parts, message.role, losses)  # of which it is told what is lost
     items = list(_Items(request, losses).of(messages[len(front) :]))
     if not items and not losses.native:  # there must be something to answer
