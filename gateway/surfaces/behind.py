@@ -179,7 +179,7 @@ class Behind:
             raise RequestRejected("The request of this run is of no dialect that is known.")
         raw = sent.raw.encode()
         request = spelled.Request(sent.headers, parse(raw), raw, caller)
-        call, wishes = spelled.read(dialect, request, self.pipeline.planner)
+        call, wishes = spelled.read(dialect.decode, request, self.pipeline.planner)
         if run is not None:
             wishes = replace(wishes, run=run)
         forwarded = {n: v for n, v in sent.headers.items() if n.startswith("anthropic-")}

@@ -132,7 +132,7 @@ class CompletionEndpoint:
             recalled = await front.recall.recalled(caller, body, visit.request_id)
             body, raw = recalled.body, recalled.raw or raw
         request = spelled.Request(visit.headers, body, raw, caller)
-        read = partial(spelled.read, self._dialect, request, front.pipeline.planner)
+        read = partial(spelled.read, self._dialect.decode, request, front.pipeline.planner)
         call, wishes = await aside(read, heavy=heavy)
         visit.decoded = perf_counter()
         visit.asked = Asked(

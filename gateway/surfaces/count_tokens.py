@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -20,6 +21,7 @@ from starlette.responses import Response
 from gateway.metering.ledger import CallFinished, Ledger, RequestBegun, RequestFinished
 from gateway.policy.keys import Caller
 from gateway.policy.models import Model
+from gateway.surfaces import spelled
 from gateway.surfaces.client_headers import forwarded
 from gateway.surfaces.completion import Front
 from gateway.surfaces.counters import SPOKEN, Counter, counter_of
@@ -104,19 +106,27 @@ class CountTokensEndpoint:
         headers = {"x-lockgate-count-source": source}
         return Response(self._spoken.encode(tokens), 200, headers, "application/json")
 
-    async def _call(self, caller: Caller, raw: bytes) -> Call:
-        """Return what is to be counted, with the conversation that it goes on with in front."""
-        body = await aside(partial(parse, raw), heavy=is_heavy(raw))
-        if self._dialect.name != RESPONSES:
-            return self._spoken.decode(body, raw)
-        recalled = await self._front.recall.recalled(caller, _counted_only(body), "")
-        return self._spoken.decode(recalled.body, recalled.raw or orjson.dumps(recalled.body))
+    async def _call(self, caller: Caller, headers: Mapping[str, str], raw: bytes) -> Call:
+        """Return what is to be counted, with the conversation that it goes on with in front.
+
+        It is read as the call itself would be, wishes and all: what is refused there is not counted
+        here. They are then of no use.
+        """
+        front, heavy = self._front, is_heavy(raw)
+        body = await aside(partial(parse, raw), heavy=heavy)
+        if self._dialect.name == RESPONSES:
+            recalled = await front.recall.recalled(caller, _counted_only(body), "")
+            body, raw = recalled.body, recalled.raw or orjson.dumps(recalled.body)
+        asked = spelled.Request(headers, body, raw, caller)
+        read = partial(spelled.read, self._spoken.decode, asked, front.pipeline.planner)
+        call, _ = await aside(read, heavy=heavy)
+        return call
 
     async def _count(self, visit: _Visit, request: Request) -> tuple[int, str]:
         headers = headers_of(request.scope)
         visit.caller = await self._front.door.caller(headers)
         raw = await body_of(request.receive, headers, self._front.max_body)
-        call = await self._call(visit.caller, raw)
+        call = await self._call(visit.caller, headers, raw)
         planner = self._front.pipeline.planner
         visit.model = planner.catalogue.label(call.model)
         model = planner.permitted(call.model, visit.caller)
@@ -127,8 +137,7 @@ class CountTokensEndpoint:
         if counter is None:
             return await guess(), "estimate"
         shown = forwarded(headers, visit.dialect)
-        spelled = partial(counter.call, call, model.target, shown)
-        asked = await aside(spelled, heavy=heavy)
+        asked = await aside(partial(counter.call, call, model.target, shown), heavy=heavy)
         try:
             return await _metered(visit.ledger, asked, counter, model), "provider"
         except UpstreamFailed as failure:

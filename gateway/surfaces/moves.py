@@ -132,7 +132,7 @@ class MoveEndpoints:
             raise RequestRejected("The request of this run is of no dialect that is known.")
         pipeline = self.front.pipeline
         request = spelled.Request(sent.headers, parse(raw), raw, caller)
-        call, wishes = spelled.read(dialect, request, pipeline.planner)
+        call, wishes = spelled.read(dialect.decode, request, pipeline.planner)
         asked = Asked(call, caller, wishes)
         plan = await pipeline.routed(asked, pipeline.plan(asked), Ledger().record)
         again = partial(self._again, asked, plan, sent)

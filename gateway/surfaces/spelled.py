@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
 
 import orjson
 
@@ -14,12 +14,14 @@ from gateway.policy.familiar.reading import find
 from gateway.policy.keys import Caller
 from gateway.policy.models import Model
 from gateway.policy.wishes import Wishes
-from gateway.wire.dialect import Call, Dialect
+from gateway.wire.dialect import Call
 from pricing.record import record
 from techniques.core.errors import UnknownModel
 from techniques.core.json import JsonObject
 
 _OPENROUTER: Final = "openrouter"
+
+Decode: TypeAlias = Callable[[JsonObject, bytes], Call]
 
 
 @record(frozen=True, slots=True)
@@ -68,8 +70,8 @@ class _Names:
             return None
 
 
-def read(dialect: Dialect, request: Request, planner: Planner) -> tuple[Call, Wishes]:
-    """Return the call that *request* asks for in *dialect*, and what it wishes for.
+def read(decode: Decode, request: Request, planner: Planner) -> tuple[Call, Wishes]:
+    """Return the call that *request* asks for, as *decode* reads it, and what it wishes for.
 
     What is said in another gateway's words is a wish, and no part of the call.
 
@@ -79,5 +81,5 @@ def read(dialect: Dialect, request: Request, planner: Planner) -> tuple[Call, Wi
     names = _Names(planner, request.caller)
     found = find(request.headers, request.body, names)
     raw = request.raw if found.body is request.body else orjson.dumps(found.body)
-    call = dialect.decode(found.body, raw)
+    call = decode(found.body, raw)
     return call, wishes_of(request.headers, call.wishes, found, names.slug(call.model))

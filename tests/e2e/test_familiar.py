@@ -135,3 +135,53 @@ def test_an_approach_in_the_models_name_is_a_technique(scene: Scene) -> None:
     assert answer.headers["x-lockgate-technique"] == "re2"
     assert {one.body["model"] for one in scene.upstream.asked} == {"real-oa"}
     scene.upstream.forget()
+
+
+NAMES = (
+    *("an-model", "an-model:latest", "none/an-model", "self_consistency/an-model"),
+    *("auto/an-model", "moa-an-model", "an-model:floor", "an-model:nitro"),
+)
+COUNTS: dict[str, tuple[Json, Json]] = {
+    "/v1/messages/count_tokens": ({"messages": TURNS}, {"input_tokens": 7}),
+    "/v1/responses/input_tokens": ({"input": "hi"}, {"input_tokens": 7}),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("path", COUNTS)
+def test_a_count_knows_a_model_by_every_name_that_a_call_does(
+    scene: Scene, path: str, name: str
+) -> None:
+    asked, told = COUNTS[path]
+    scene.upstream.plays(script.body(told))
+    said = {name: value for name, value in SAID.items() if name != "fallbacks"}
+
+    answer = _post(scene, path, {"model": name, **asked, **said}, **{"x-lockgate-session": "s"})
+
+    assert (answer.status_code, answer.json()["input_tokens"]) == (200, 7), answer.text
+    (sent,) = scene.upstream.asked
+    assert sent.body["model"] == "real-an"
+    assert not (SAID.keys() | {"reliability"}) & sent.body.keys()
+
+
+@pytest.mark.parametrize("path", COUNTS)
+@pytest.mark.parametrize("wrong", ["x-lockgate-nonsense", "x-lockgate-lambda"])
+def test_a_wish_that_the_call_would_be_refused_for_is_refused_here(
+    scene: Scene, path: str, wrong: str
+) -> None:
+    answer = _post(scene, path, {"model": "an-model", **COUNTS[path][0]}, **{wrong: "x"})
+
+    assert answer.status_code == 400
+    assert wrong in answer.text
+
+
+def test_the_first_of_openrouters_models_is_counted(scene: Scene) -> None:
+    scene.upstream.plays(script.body({"input_tokens": 7}))
+
+    answer = _post(
+        scene,
+        "/v1/messages/count_tokens",
+        {"models": ["an-model", "oa-model"], "messages": TURNS},
+    )
+
+    assert (answer.status_code, answer.json()["input_tokens"]) == (200, 7), answer.text
