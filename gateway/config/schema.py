@@ -120,6 +120,8 @@ class ProviderConfig(Section):
     def _one_upstream(self) -> ProviderConfig:
         if (self.simulated is None) == (not self.base_url):
             raise ValueError("give either base_url or simulated")
+        if self.simulated is not None and self.dialect != "openai_chat":
+            raise ValueError("a simulated provider speaks openai_chat; its clients may speak any")
         if self.llama_cpp and (self.simulated or self.dialect != "openai_chat"):
             raise ValueError("llama_cpp is for a base_url with the dialect openai_chat")
         return self

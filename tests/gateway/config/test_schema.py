@@ -94,6 +94,12 @@ def test_a_provider_is_either_somewhere_or_simulated(more: dict[str, Json]) -> N
         Config.model_validate({"providers": {"p": {"dialect": "anthropic", **more}}})
 
 
+@pytest.mark.parametrize("dialect", ["anthropic", "openai_responses"])
+def test_a_simulated_provider_speaks_one_dialect(dialect: str) -> None:
+    with pytest.raises(ValidationError, match="speaks openai_chat"):
+        Config.model_validate({"providers": {"sim": {"dialect": dialect, "simulated": {}}}})
+
+
 def test_prices_are_exact() -> None:
     price = config(models=[model("a", price={"input": 0.15, "output": "0.60"})]).models[0].price
 
