@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Final, NoReturn, TypeAlias
 
@@ -69,6 +69,18 @@ def meant(name: str, known: Iterable[str]) -> str:
     """Return a question whether one of *known* was meant by *name*, "" if none is like it."""
     near = get_close_matches(name[:_LONGEST], list(known), 1)
     return f" Did you mean {near[0]}?" if near else ""
+
+
+def misnamed(name: str, known: Collection[str], behind: str) -> str:
+    """Return what was taken for something else in the *name* of a model that there is not.
+
+    "" if nothing was. *known* are the techniques, *behind* is the model that stands behind the
+    first slash, if one does.
+    """
+    first, slash, _ = name.partition("/")
+    if not slash and name in known:
+        return f" {name!r} is a technique, and stands before a model's name: {name}/MODEL."
+    return f" {first[:64]!r} is no technique.{meant(first, known)}" if slash and behind else ""
 
 
 def complaint(card: Card, path: Path, kind: str, message: str) -> str:

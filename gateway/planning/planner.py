@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from gateway.metering.caps import Caps
 from gateway.planning.kinds import kind_of, must_be_plain, serving
-from gateway.planning.options import configured_of, meant, options_of, size_option
+from gateway.planning.options import configured_of, meant, misnamed, options_of, size_option
 from gateway.planning.plan import AUTO, BY_SLUG, BY_WISH, NONE, Defaults, Plan
 from gateway.planning.prices import must_be_priced
 from gateway.policy.access import may_apply, may_use, permits
@@ -206,9 +206,8 @@ class Planner:
         try:
             return None, self.catalogue.find(name)
         except UnknownModel as unknown:
-            if not (slash and self.catalogue.label(rest)):
+            if not (hint := misnamed(name, (*self.cards, NONE, AUTO), self.catalogue.label(rest))):
                 raise
-            hint = f" {first[:64]!r} is no technique.{meant(first, self.cards)}"
             raise UnknownModel(unknown.message + hint, param="model", name=unknown.name) from None
 
     def _card(self, way: _Way, caller: Caller, wishes: Wishes) -> Card | None:

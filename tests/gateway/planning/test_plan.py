@@ -79,9 +79,12 @@ def test_a_model_that_does_not_exist_is_named(name: str) -> None:
         ("fastt/nope", "'fastt/nope'; GET /v1/models lists them."),
         (f"{VOTE}/nope", "'nope'; GET /v1/models lists them."),
         ("nope", "'nope'; GET /v1/models lists them."),
+        ("auto", "'auto' is a technique, and stands before a model's name: auto/MODEL."),
+        (VOTE, f"'{VOTE}' is a technique, and stands before a model's name: {VOTE}/MODEL."),
+        (f"{VOTE}/", "''; GET /v1/models lists them."),
     ],
 )
-def test_a_word_before_a_model_that_is_no_technique_is_named(name: str, hint: str) -> None:
+def test_what_was_taken_for_a_technique_or_a_model_is_named(name: str, hint: str) -> None:
     with pytest.raises(UnknownModel) as caught:
         plan(name)
 
