@@ -57,7 +57,7 @@ class Connection(asyncio.Protocol):
         self._served = True
         # Calls that begin together go out together: their streams then tick together, and one
         # waking serves them all.
-        asyncio.get_running_loop().call_soon(self.transport.write, head + body)
+        asyncio.get_running_loop().call_soon(self.transport.writelines, (head, body))
         if self.transport.is_closing():
             self.connection_lost(None)
 

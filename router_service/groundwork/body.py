@@ -14,6 +14,7 @@ import orjson
 
 MAX_DEPTH: Final = 64
 _MOST_SHOWN: Final = 64
+_SHORT: Final = 1024
 
 
 class Unreadable(ValueError):
@@ -36,13 +37,18 @@ def parse(raw: bytes) -> dict[str, Any]:
         raise Unreadable(f"The body is not valid JSON: {error.msg}.") from None
     if not isinstance(body, dict):
         raise Unreadable("The body must be a JSON object.")
-    is_same = orjson.dumps(body) == raw  # what is written back as it came has lost no name
-    if is_same and raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
-        return body  # and so few brackets are no depth
-    names = _count_names(body, MAX_DEPTH)
-    if not is_same and raw.count(b":") != names:
+    names = 0 if _is_shallow(raw) else _count_names(body, MAX_DEPTH)
+    if orjson.dumps(body) != raw and raw.count(b":") != (names or _count_names(body, MAX_DEPTH)):
         _refuse_twins(raw)
     return body
+
+
+def _is_shallow(raw: bytes) -> bool:
+    """Return whether *raw* is surely not too deep: so few brackets are no depth.
+
+    In a long one they would take longer to count than the names.
+    """
+    return len(raw) <= _SHORT and raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH
 
 
 def _count_names(value: dict[str, Any] | list[Any], depth: int) -> int:

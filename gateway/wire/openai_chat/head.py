@@ -33,10 +33,14 @@ def call_of(body: JsonObject, raw: bytes) -> Call:
     options = thing(body, "stream_options") or {}
     include_usage = flag(options, "include_usage", "stream_options.") or False
     wishes, body, kept = parted(body, raw)
-    if has_drafts(raw):
+    if any(map(_has_reasoning, body["messages"])) and has_drafts(raw):
         body, kept = {**body, "messages": [_undrafted(turn) for turn in body["messages"]]}, None
     relay = Relay(NAME, kept, body, Once(partial(request_of, body)), include_usage and streamed)
     return Call(NAME, model, streamed, relay, relay.include_usage, wishes)
+
+
+def _has_reasoning(turn: Json) -> bool:
+    return isinstance(turn, dict) and "reasoning_content" in turn
 
 
 def _undrafted(turn: Json) -> Json:
