@@ -94,7 +94,7 @@ def _parts(
 def _is_output(part: Opaque) -> bool:
     """Tell whether *part* is what a client gave back for a call of a tool of its provider's."""
     kind = str(part.value.get("type"))
-    answers = kind.endswith(("_output", "_response", "_tool_result", "_reference"))
+    answers = kind.endswith(("_output", "_response", "_tool_result"))
     return part.dialect != _CHAT and answers
 
 
