@@ -14,18 +14,22 @@ from gateway.metering.ledger import Fact, RequestFinished
 def log_requests(facts: Sequence[Fact]) -> None:
     """Write a JSON line to stderr for each of *facts* that ends a request.
 
-    Written directly: a logging library costs more than everything else that is counted.
+    Written directly: a logging library costs more than everything else that is counted. A line is
+    copied and let go: to keep many as orjson gives them costs ten times as much.
     """
-    lines = [_line(fact) for fact in facts if isinstance(fact, RequestFinished)]
-    sys.stderr.buffer.write(b"".join(lines))
+    lines, now = bytearray(), datetime.now(UTC)
+    for fact in facts:
+        if isinstance(fact, RequestFinished):
+            lines += _line(fact, now)
+    sys.stderr.buffer.write(lines)
     sys.stderr.buffer.flush()
 
 
-def _line(fact: RequestFinished) -> bytes:
+def _line(fact: RequestFinished, now: datetime) -> bytes:
     line = {
         "event": "request.finished",
         "level": "info",
-        "timestamp": datetime.now(UTC),
+        "timestamp": now,
         "request_id": fact.request_id,
         "key": fact.key,
         "dialect": fact.dialect,

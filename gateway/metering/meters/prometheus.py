@@ -5,8 +5,9 @@ Labels of all metrics come from the configuration and from fixed lists only.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from prometheus_client import (
     CollectorRegistry,
@@ -30,6 +31,8 @@ disable_created_metrics()  # they double the series, and nobody asks when one be
 
 
 _OVERHEAD: Final = (0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25)
+_Labels: TypeAlias = tuple[str, str, str, str, str]
+"""Of a call: its model and provider, its role, how it ended, and where its cost is from."""
 OUTCOMES: Final = (
     "success",
     "client_disconnect",
@@ -158,17 +161,21 @@ class PrometheusMeter:
 
     def __call__(self, facts: Sequence[Fact]) -> None:
         """Count *facts*: what adds up is summed first, and counted once."""
+        alike: defaultdict[_Labels, list[CallFinished]] = defaultdict(list)
         try:
             for fact in facts:
-                self._count(fact)
+                if isinstance(fact, CallFinished):
+                    alike[_labels(fact)].append(fact)
+                else:
+                    self._count(fact)
         finally:
+            for labels, calls in alike.items():
+                self._calls(labels, calls)
             batch, self._batch = self._batch, Batch()
             batch.observe()
 
     def _count(self, fact: Fact) -> None:
         match fact:
-            case CallFinished():
-                self._call(fact)
             case RequestBegun():
                 self._add(1, self._in_flight, fact.dialect)
             case RequestFinished():
@@ -186,27 +193,31 @@ class PrometheusMeter:
     def _observe(self, amount: float, metric: BatchHistogram, *labels: str) -> None:
         self._batch.add(self._child(metric, *labels), amount)
 
-    def _call(self, fact: CallFinished) -> None:
-        model, provider, usage = fact.model, fact.provider, fact.usage
-        self._add(1, self._attempts, model, provider, fact.outcome)
+    def _calls(self, labels: _Labels, calls: Sequence[CallFinished]) -> None:
+        """Count *calls* that are alike in *labels*."""
+        model, provider, role, outcome, source = labels
+        self._add(len(calls), self._attempts, model, provider, outcome)
+        used = [call.usage for call in calls]
         for kind, count in (
-            ("input", usage.input_tokens),
-            ("output", usage.output_tokens),
-            ("cache_read", usage.cache_read_tokens),
-            ("cache_write", usage.cache_write_tokens + usage.cache_write_1h_tokens),
-            ("reasoning", usage.reasoning_tokens),
+            ("input", sum(usage.input_tokens for usage in used)),
+            ("output", sum(usage.output_tokens for usage in used)),
+            ("cache_read", sum(usage.cache_read_tokens for usage in used)),
+            ("cache_write", sum(usage.cache_write_tokens for usage in used)),
+            ("cache_write", sum(usage.cache_write_1h_tokens for usage in used)),
+            ("reasoning", sum(usage.reasoning_tokens for usage in used)),
         ):
             if count:
                 self._add(count, self._tokens, model, provider, kind)
-        if fact.cost:
-            dollars = fact.cost / 1e12
-            self._add(dollars, self._cost, model, provider, fact.role, fact.cost_source)
-            if fact.output_cost is not None:
-                written = fact.output_cost / 1e12
-                self._add(dollars - written, self._by_type, model, provider, "input")
-                self._add(written, self._by_type, model, provider, "output")
-        if fact.estimated:
-            self._add(1, self._estimated, model, provider)
+        if cost := sum(call.cost or 0 for call in calls):
+            self._add(cost / 1e12, self._cost, model, provider, role, source)
+        parted = [call for call in calls if call.cost and call.output_cost is not None]
+        if parted:
+            written = sum(call.output_cost or 0 for call in parted)
+            read = sum(call.cost or 0 for call in parted) - written
+            self._add(read / 1e12, self._by_type, model, provider, "input")
+            self._add(written / 1e12, self._by_type, model, provider, "output")
+        if guessed := sum(call.estimated for call in calls):
+            self._add(guessed, self._estimated, model, provider)
 
     def _request(self, fact: RequestFinished) -> None:
         self._add(-1, self._in_flight, fact.dialect)
@@ -220,3 +231,7 @@ class PrometheusMeter:
         if fact.cancel_s is not None:
             self._add(1, self._disconnects, fact.dialect)
             self._batch.add(self._cancel, fact.cancel_s)
+
+
+def _labels(call: CallFinished) -> _Labels:
+    return call.model, call.provider, call.role, call.outcome, call.cost_source
