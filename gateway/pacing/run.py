@@ -270,10 +270,14 @@ class Run:
         self._ledger.record(CallHeld(asking.label, account, reason, seconds, outcome))
 
     def _withdraw(self, asking: Asking) -> None:
-        """Give back what was granted, and leave the line."""
+        """Give back what was granted, and leave the line.
+
+        What was granted counts as sent from then on, for that saves a round trip.
+        """
         asking.account.health(asking.model).withdraw()
         if asking.needs:
             self._pacer.store.leave(asking.account.pool, asking.lease)
+            self._pacer.store.cancel(asking.account.pool, asking.lease)
         if asking.own:
             self._uncount(asking)
             self._pacer.store.cancel(asking.purse, asking.lease)
