@@ -151,8 +151,7 @@ class _Ballot:
             count = min(FIRST_WAVE, next_wave(stands, None))
         else:
             count = next_wave(stands, self._settings.threshold, self._settings.chance)
-        price = self.weighing.price
-        return self._attempt.affordable(price * count) // price if count else 0
+        return self._attempt.room(count, self.weighing.price)
 
     def voters(self) -> list[Candidate]:
         """Return who votes in the end.

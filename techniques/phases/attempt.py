@@ -92,6 +92,12 @@ class Attempt:
             self.warn("cap_reached", "The caps leave no room for another step.")
         return False
 
+    def room(self, steps: int, price: int) -> int:
+        """Return how many of *steps* of *price* calls each the caps leave, and warn if none."""
+        if not steps or not self.affords(price):
+            return 0
+        return self.affordable(price * steps) // price
+
     def enough(self, calls: int) -> bool:
         """Tell whether the caps leave the *calls* without which the technique makes no sense.
 

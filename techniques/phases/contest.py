@@ -209,7 +209,7 @@ class Contest:
     def _next_wave(self) -> int:
         """Return how many draws to make next, 0 when there are enough."""
         count = min(self._wanted(), self.drawing.left)
-        return self._attempt.affordable(self.price * count) // self.price if count else 0
+        return self._attempt.room(count, self.price)
 
     def _wanted(self) -> int:
         numbers = [score for score in map(self.score, self._answers()) if score is not None]

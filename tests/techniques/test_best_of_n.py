@@ -209,6 +209,14 @@ async def test_too_few_calls_for_a_selection_are_a_plain_call(most: int) -> None
     assert "cap_reached" in played.warnings
 
 
+@pytest.mark.parametrize(("most", "told"), [(4, True), (99, False)])
+async def test_a_cap_that_ends_the_draws_early_is_told(most: int, *, told: bool) -> None:
+    channel = draws(["a", "b", "c"], lambda _request: marks("n01", "n05"))
+    setting = Setting(Options(num_samples=3), cap=Cap(channel, most))
+    played = await play(best_of_n, with_judge(channel), HI, setting)
+    assert ("cap_reached" in played.warnings) is told
+
+
 async def test_no_call_at_all_is_told() -> None:
     channel = scripted(lambda _request: "42")
     with pytest.raises(CapReached):

@@ -249,6 +249,17 @@ async def test_a_cap_that_leaves_no_voter_is_told() -> None:
     assert "cap_reached" in played.warnings
 
 
+@pytest.mark.parametrize(("most", "told"), [(2, True), (3, False), (4, False)])
+async def test_a_cap_that_ends_the_vote_before_it_is_decided_is_told(
+    most: int, *, told: bool
+) -> None:
+    answers = iter(["41", "42", "42", "42"])
+    channel = scripted(lambda _request: next(answers) if most == 2 else "42")
+    setting = Setting(Options(), cap=Cap(channel, most))
+    played = await play(self_consistency, channels(channel), asks(), setting)
+    assert ("cap_reached" in played.warnings) is told
+
+
 async def test_one_affordable_call_is_a_plain_call() -> None:
     channel = scripted(lambda _request: "42")
     setting = Setting(Options(), cap=Cap(channel, 1))
