@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Final
 
 KEPT_MS: Final = 120_000
@@ -46,13 +47,14 @@ class Sums:
         first, last, total = after + 1, until + 1, 0
         for sums in (self._ms, self._parts):
             # from both ends to where larger parts begin and end
-            while first < last and first % _PARTS:
-                total += sums.get(first, 0)
-                first += 1
-            while first < last and last % _PARTS:
-                last -= 1
-                total += sums.get(last, 0)
-            if first == last:
+            begin = min(first + -first % _PARTS, last)
+            end = max(last - last % _PARTS, begin)
+            total += _sum(sums, first, begin) + _sum(sums, end, last)
+            if begin == end:
                 return total
-            first, last = first >> _BITS, last >> _BITS
-        return total + sum(self._chunks.get(chunk, 0) for chunk in range(first, last))
+            first, last = begin >> _BITS, end >> _BITS
+        return total + _sum(self._chunks, first, last)
+
+
+def _sum(sums: dict[int, int], first: int, last: int) -> int:
+    return sum(map(sums.get, range(first, last), repeat(0)))
