@@ -44,7 +44,7 @@ def handed_on(
     """Return the headers for a client of *dialect*; of a failure, *error* is it."""
     heard = ledger.heard
     refused = isinstance(error, UpstreamFailed)
-    found = limits_in(dialect, {what: shown(left) for what, left in ledger.left.items()}, now)
+    found = _told(dialect, ledger.left, now) if ledger.left else {}
     if heard is not None:
         limits = [name for name in heard.headers if name.startswith(_LIMITS)]
         own = _OWN.get(dialect, "x-ratelimit-")

@@ -8,7 +8,15 @@ from typing import Final, Protocol
 
 from gateway.policy.familiar import rows
 from gateway.policy.familiar.row import Means, Nothing, Refused, Row, ShowsUsage, Tags
-from gateway.policy.familiar.rows import FIELDS, OPENROUTER, PLACES, SHAPES, SUFFIXES, header_row
+from gateway.policy.familiar.rows import (
+    BEGINNINGS,
+    FIELDS,
+    OPENROUTER,
+    PLACES,
+    SHAPES,
+    SUFFIXES,
+    header_row,
+)
 from gateway.policy.familiar.values import APPROACHES
 from techniques.core.errors import RequestRejected
 from techniques.core.events import Warned
@@ -79,14 +87,15 @@ def find(headers: Mapping[str, str], body: JsonObject, known: Known) -> Found:
         RequestRejected: A value means nothing, or must not be asked for.
     """
     found = Found(body)
-    for name, value in headers.items():
+    for name in [name for name in headers if name.startswith(BEGINNINGS)]:
         row = header_row(name)
         if row is not None:
-            _take(found, row, name, value)
+            _take(found, row, name, headers[name])
     if not FIELDS.keys().isdisjoint(body):
         _find_fields(found, known)
     _find_in_name(found, known)
-    found.said.sort(key=lambda one: PLACES[one.row.name])
+    if found.said:
+        found.said.sort(key=lambda one: PLACES[one.row.name])
     return found
 
 
@@ -209,8 +218,7 @@ def _find_in_name(found: Found, known: Known) -> None:
 def _approaches(name: str) -> Iterator[tuple[Row, str, str]]:
     """Yield an approach, or several, before a model's name, where *name* may be that."""
     approach, dash, model = name.partition("-")
-    parts = approach.replace("|", "&").split("&")
-    if dash and any(part in APPROACHES for part in parts):
+    if dash and not APPROACHES.keys().isdisjoint(approach.replace("|", "&").split("&")):
         yield rows.TABLE[-1], approach, model
 
 

@@ -203,7 +203,7 @@ FIELDS: Final[Mapping[str, tuple[Row, ...]]] = _by_field()
 _EXACT: Final = {row.name: row for row in _HEADERS if not row.name.endswith("*")}
 _OPEN: Final = tuple((row.name[:-1], row) for row in _HEADERS if row.name.endswith("*"))
 _STEMS: Final = {row.name.removesuffix("*") for row in _HEADERS}
-_FIRST: Final = tuple(
+BEGINNINGS: Final = tuple(
     stem for stem in _STEMS if not any(stem.startswith(one) for one in _STEMS - {stem})
 )
 """How all of them begin: most requests have none, and are looked through quickly."""
@@ -212,7 +212,7 @@ PLACES: Final[Mapping[str, int]] = {row.name: place for place, row in enumerate(
 
 def header_row(name: str) -> Row | None:
     """Return the row of the header *name*, None if it is none of another gateway's."""
-    if not name.startswith(_FIRST):
+    if not name.startswith(BEGINNINGS):
         return None
     if (row := _EXACT.get(name)) is not None:
         return row
