@@ -115,12 +115,11 @@ class Pipeline:
         request = Request(
             model=plan.model.target.model,
             stream=asked.call.streamed,
+            role=EMBEDDING if asked.call.dialect == EMBEDDINGS else "answer",
             strict=plan.strict,
             headers=asked.headers,
             relay=asked.call.relay,
         )
-        if asked.call.dialect == EMBEDDINGS:
-            request = replace(request, role=EMBEDDING)
         run = self._run(asked, plan, ledger, journal)
         stack = self._stack(asked, plan, request, (ledger, run, journal))
         if plan.card is not None:
