@@ -47,6 +47,33 @@ def test_a_temperature_above_one_is_cut_to_one() -> None:
     assert warned == {("temperature_clamped", "temperature")}
 
 
+@pytest.mark.parametrize(
+    ("model", "temperature", "sent"),
+    [
+        ("claude-sonnet-4-5", 0.3, {"temperature": 0.3}),
+        ("claude-opus-4-1-20250805", 1.7, {"temperature": 1}),
+        ("claude-haiku-4-5-20251001", 1, {"top_p": 0.5}),
+        ("anthropic/claude-opus-4.6", 0, {"temperature": 0}),
+        ("claude-sonnet-4-5", None, {"top_p": 0.5}),
+        ("claude-sonnet-4-20250514", 0.3, {"temperature": 0.3, "top_p": 0.5}),
+        ("another-model", 0.3, {"temperature": 0.3, "top_p": 0.5}),
+    ],
+)
+def test_a_model_that_takes_one_of_two_ways_to_draw_gets_one(
+    model: str, temperature: float | None, sent: JsonObject
+) -> None:
+    request = replace(PLAIN, sampling=Sampling(temperature=temperature, top_p=0.5))
+
+    body, warned = encoded(request, replace(TARGET, model=model))
+    own, unwarned = encoded(replace(request, dialect="anthropic"), replace(TARGET, model=model))
+
+    assert {name: body[name] for name in ("temperature", "top_p") if name in body} == sent
+    lost = temperature is not None and "top_p" not in sent
+    assert (("field_dropped", "top_p") in warned) is lost
+    assert own["top_p"] == 0.5
+    assert ("field_dropped", "top_p") not in unwarned
+
+
 def test_tuning_that_has_no_counterpart_is_dropped_by_name() -> None:
     """PAR-03."""
     sampling = Sampling(seed=7, presence_penalty=0.5, frequency_penalty=0.0)

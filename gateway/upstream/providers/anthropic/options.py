@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from gateway.upstream.provider import Target
@@ -14,6 +15,8 @@ DEFAULT_MAX_TOKENS = 4096
 """The output limit where the caller named none: the API wants one."""
 TAKES = frozenset({"service_tier"})
 """Fields of other APIs that this one has under the same name."""
+_ONE = re.compile(r"claude-(opus|sonnet|haiku)-4[.-][1-9](?!\d)")
+"""Models that take a temperature or a ``top_p``, and refuse both; later ones take neither."""
 _JSON_ONLY = "Answer with one valid JSON object and nothing else: no prose, no code fence."
 _MODES = {"auto": "auto", "none": "none", "required": "any", "named": "tool"}
 
@@ -44,6 +47,13 @@ def _write_draw(sampling: Sampling, target: Target, body: JsonObject, losses: Lo
         temperature = 1.0
     if top_p == 1 and not losses.own:
         top_p = None  # says nothing, and newer models refuse it beside a temperature
+    one = target.capabilities.temperature and not losses.own and _ONE.search(target.model.lower())
+    if one and temperature is not None and top_p is not None:
+        if temperature == 1 == sampling.temperature:
+            temperature = None  # says nothing
+        else:
+            losses.note("field_dropped", "top_p")
+            top_p = None
     values = {"temperature": temperature, "top_p": top_p, "top_k": sampling.top_k}
     for name, value in values.items():
         if value is not None and not target.capabilities.temperature:
