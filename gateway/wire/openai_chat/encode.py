@@ -9,6 +9,7 @@ import orjson
 from gateway.wire.dialect import Call, Summary, told
 from gateway.wire.drafts import draft
 from gateway.wire.openai_chat.common import answer_id, created, is_legacy, reason_of, reported
+from gateway.wire.openai_chat.custom import names_of
 from gateway.wire.openai_chat.failure import error_of
 from gateway.wire.sse import comment
 from pricing.usage import Usage
@@ -30,6 +31,7 @@ from techniques.core.events import (
     Traced,
     UsageReported,
 )
+from techniques.core.free_form import TYPE, unwrapped
 from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.request import Opaque
 
@@ -64,6 +66,8 @@ class ChunkEncoder:
         self._terminal = _DONE
         self._relayed = False
         self._silent: set[int] = set()  # calls without any arguments yet
+        self._free = names_of(call)
+        self._inputs: dict[int, str] = {}  # of open calls of those, what came of their arguments
 
     def feed(self, event: Event) -> bytes:
         """Return the chunks that tell a client of *event*."""
@@ -151,17 +155,37 @@ class ChunkEncoder:
         if self._relayed:
             self._terminal = event.raw or _DONE
             return b""
-        empty = b"".join(self._arguments(index, "{}") for index in sorted(self._silent))
+        empty = self._given()
+        empty += b"".join(self._arguments(index, "{}") for index in sorted(self._silent))
         reason = orjson.dumps(reason_of(event.reason, legacy=self._legacy))
         return (
             empty + self._start() + self._head + self._open + self._closed(b"{}", b"null", reason)
         )
 
+    def _given(self) -> bytes:
+        """Return the inputs of calls of free text, each at once: only whole they can be read."""
+        return b"".join(
+            self._chunk({"tool_calls": [{"index": index, TYPE: {"input": unwrapped(given)}}]})
+            for index, given in self._inputs.items()
+        )
+
+    def _started(self, event: ToolCallStarted) -> bytes:
+        """Return the beginning of a call of free text."""
+        self._inputs[event.index] = ""
+        own = {"name": event.name, "input": ""}
+        call = {"index": event.index, "id": event.id, "type": TYPE, TYPE: own}
+        return self._chunk({"tool_calls": [call]})
+
     def _tool(self, event: ToolCallStarted | ToolCallDelta) -> bytes:
         if isinstance(event, ToolCallDelta):
+            if event.index in self._inputs:
+                self._inputs[event.index] += event.arguments
+                return b""
             if event.arguments:
                 self._silent.discard(event.index)
             return self._arguments(event.index, event.arguments, event.extra)
+        if event.name in self._free:
+            return self._started(event)
         self._silent.add(event.index)
         function = {"name": event.name, "arguments": ""}
         if self._legacy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from gateway.wire.openai_chat import custom
 from gateway.wire.openai_chat.fields import (
     NAME,
     Fields,
@@ -15,6 +16,7 @@ from gateway.wire.openai_chat.fields import (
     thing,
     wrong,
 )
+from techniques.core.free_form import is_free_form
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Opaque, Tool, ToolChoice
 
@@ -57,7 +59,7 @@ def _name(tool: Json, at: str) -> tuple[str, Json]:
 
 def _name_of(tool: Tool | Opaque) -> tuple[str, Json]:
     if isinstance(tool, Tool):
-        return "function", tool.name
+        return "custom" if is_free_form(tool.extra) else "function", tool.name
     value = tool.value if isinstance(tool.value, dict) else {}
     kind = str(value.get("type"))
     own = value.get(kind)
@@ -67,6 +69,8 @@ def _name_of(tool: Tool | Opaque) -> tuple[str, Json]:
 def _tool(tool: Json, at: str) -> Tool | Opaque:
     if not isinstance(tool, dict):
         raise wrong(at[:-1], "an object")
+    if custom.is_custom(tool):
+        return custom.tool_of(tool, at[:-1])
     if tool.get("type") != "function":
         required(tool, "type", at)
         return Opaque(NAME, tool)
@@ -111,6 +115,9 @@ def _object_choice(choice: JsonObject, parallel: bool | None, extra: JsonObject)
     if kind == "function":
         function = thing(choice, "function", "tool_choice.") or {}
         return ToolChoice("named", required(function, "name", "tool_choice.function."), parallel)
+    if custom.is_custom(choice):
+        name = required(choice[kind], "name", f"tool_choice.{kind}.")
+        return ToolChoice("named", name, parallel)
     if kind == "allowed_tools":
         allowed = thing(choice, "allowed_tools", "tool_choice.") or {}
         return ToolChoice(_mode(allowed.get("mode")), None, parallel)

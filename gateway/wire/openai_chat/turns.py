@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gateway.wire.openai_chat import custom
 from gateway.wire.openai_chat.fields import items, required, rest, text, thing, wrong
 from gateway.wire.openai_chat.parts import parts_of
 from techniques.core.json import Json, JsonObject
@@ -94,6 +95,8 @@ class _Turns:
 def _call(call: Json, at: str) -> ToolCall:
     if not isinstance(call, dict):
         raise wrong(at, "an object")
+    if custom.is_custom(call):
+        return custom.call_of(call, at)
     function = thing(call, "function", f"{at}.")
     if function is None:
         raise wrong(f"{at}.function", "an object")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import orjson
 
 from gateway.wire.dialect import Call, Summary, told
+from gateway.wire.openai_chat import custom
 from gateway.wire.openai_chat.common import answer_id, created, is_legacy, reason_of, reported
 from gateway.wire.openai_chat.fields import NAME
 from techniques.core.json import Json, JsonObject
@@ -14,7 +15,6 @@ from techniques.core.request import Opaque, ToolCall
 
 def whole(call: Call, reply: Reply, summary: Summary) -> bytes:
     """Return a ``chat.completion`` object as JSON."""
-    legacy = is_legacy(call)
     replies = (reply, *reply.others)
     body: JsonObject = {
         "id": answer_id(reply.id, _request_id(summary)),
@@ -22,7 +22,7 @@ def whole(call: Call, reply: Reply, summary: Summary) -> bytes:
         "created": created(),
         "model": reply.model or call.model,
         "system_fingerprint": reply.fingerprint or None,
-        "choices": [_choice(one, index, legacy=legacy) for index, one in enumerate(replies)],
+        "choices": [_choice(call, one, index) for index, one in enumerate(replies)],
         "usage": reported(reply.used, summary),
     }
     if summary.trace:
@@ -35,16 +35,17 @@ def _request_id(summary: Summary) -> str:
     return named if isinstance(named, str) else ""
 
 
-def _choice(reply: Reply, index: int, *, legacy: bool) -> JsonObject:
+def _choice(call: Call, reply: Reply, index: int) -> JsonObject:
+    legacy = is_legacy(call)
     return {
         "index": index,
-        "message": _message(reply, legacy=legacy),
+        "message": _message(call, reply, legacy=legacy),
         "logprobs": reply.logprobs,
         "finish_reason": reason_of(reply.finish_reason, legacy=legacy),
     }
 
 
-def _message(reply: Reply, *, legacy: bool) -> JsonObject:
+def _message(asked: Call, reply: Reply, *, legacy: bool) -> JsonObject:
     calls = reply.tool_calls
     content: Json = reply.text
     if not content and (calls or reply.refusal):
@@ -60,9 +61,9 @@ def _message(reply: Reply, *, legacy: bool) -> JsonObject:
     if calls and legacy:
         message["function_call"] = _function(calls[0])
     elif calls:
+        free = custom.names_of(asked)
         message["tool_calls"] = [
-            {**call.extra, "id": call.id, "type": "function", "function": _function(call)}
-            for call in calls
+            custom.written(call) if call.name in free else _call(call) for call in calls
         ]
     return message
 
@@ -75,6 +76,10 @@ def _details(reply: Reply) -> JsonObject:
             for name, pieces in part.value.items():
                 merged[name] = [*merged.get(name, []), *pieces]
     return merged
+
+
+def _call(call: ToolCall) -> JsonObject:
+    return {**call.extra, "id": call.id, "type": "function", "function": _function(call)}
 
 
 def _function(call: ToolCall) -> JsonObject:

@@ -218,7 +218,7 @@ def test_every_mode_of_choosing_tools_is_read_ant_15(choice: Any, expected: Tool
 
 
 def test_a_kind_of_choice_without_a_name_inside_is_kept() -> None:
-    choice = {"type": "custom", "custom": {"name": "run"}}
+    choice = {"type": "hologram", "hologram": {"name": "run"}}
 
     assert request(tools=[TOOL], tool_choice=choice).extra == {"tool_choice": choice}
 
@@ -238,7 +238,7 @@ def test_only_the_tools_that_are_allowed_are_offered() -> None:
 
     assert [tool.name for tool in some.tools if isinstance(tool, Tool)] == ["f", "h"]
     assert (some.tool_choice, other.tool_choice) == (ToolChoice("required"), ToolChoice("auto"))
-    assert other.tools == (Opaque("openai_chat", free),)
+    assert [tool.extra for tool in other.tools if isinstance(tool, Tool)] == [{"type": "custom"}]
     assert some.extra == {}
 
 

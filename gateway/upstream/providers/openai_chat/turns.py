@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gateway.upstream.openai.ids import OF_CHAT, shortened
 from gateway.upstream.openai.losses import Losses, refuse, refuse_tool
@@ -10,6 +10,7 @@ from gateway.upstream.openai.quoted import readable
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.shared import CACHE_MARKS
 from techniques.core.carried import FIELDS
+from techniques.core.free_form import is_free_form
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (
     Audio,
@@ -103,7 +104,18 @@ def _call(call: ToolCall, losses: Losses) -> JsonObject:
     written = {"id": _id(call.id, losses), "type": "function", "function": function}
     kept = {name: value for name, value in call.extra.items() if name in FIELDS}
     other = {name: value for name, value in call.extra.items() if name not in FIELDS}
-    return {**written, **_cached(call.cache, losses), **losses.keep(other), **kept}
+    return {**written, **_cached(call.cache, losses), **_kept(other, losses), **kept}
+
+
+def _kept(extra: Mapping[str, Json], losses: Losses) -> JsonObject:
+    """Return what is kept of *extra*; a tool of free text is a function also to its own API.
+
+    A technique asks for it so: what is drawn is compared and judged as the arguments of calls.
+    """
+    if losses.native and is_free_form(extra):
+        losses.drop("custom_tool_as_function", "tools")
+        return {}
+    return losses.keep(extra)
 
 
 def _id(own: str, losses: Losses) -> str:
@@ -202,4 +214,4 @@ def _tool(tool: Tool | Opaque, losses: Losses) -> Json:
     if tool.strict is not None:
         function["strict"] = tool.strict
     written = {"type": "function", "function": function}
-    return {**written, **_cached(tool.cache, losses), **losses.keep(tool.extra)}
+    return {**written, **_cached(tool.cache, losses), **_kept(tool.extra, losses)}
