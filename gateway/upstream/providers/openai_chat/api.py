@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gateway.upstream.openai.calling import renamed
 from gateway.upstream.openai.failure import failure
 from gateway.upstream.provider import HttpCall, Reader, Target, provider
 from gateway.upstream.providers.openai_chat.decode import DecodedStream, DecodedWhole
@@ -39,7 +40,8 @@ class OpenAIChat:
             asked = request.relay is not None and request.relay.include_usage
             return RelayedStream(include_usage=asked, choices=choices)
         tags = tags_of(request, target) if choices == 1 else None
-        return DecodedStream(tags) if streamed else DecodedWhole(tags)
+        reader = DecodedStream(tags) if streamed else DecodedWhole(tags)
+        return reader if is_relayed(request) else renamed(reader, request.decoded())
 
     def failure(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFailed:
         """Return what an answer with an error *status* means."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 import orjson
 
 from gateway.upstream.hosted import refuse_thread, without_hosted
+from gateway.upstream.openai.calling import shortened
 from gateway.upstream.openai.closed import is_closed
 from gateway.upstream.openai.losses import Losses, refuse
 from gateway.upstream.openai.payload import as_object
@@ -52,7 +53,8 @@ def encode(request: Request, target: Target) -> HttpCall:
         native = request.dialect in {"", DIALECT}
         losses = Losses(strict=request.strict, native=native, takes=target.takes)
         request = translated(request, DIALECT, target.takes, losses.drop)
-        body = returned(_written(request, target, losses), target, losses)
+        sent = request if losses.native else shortened(request)
+        body = returned(_written(sent, target, losses), target, losses)
         wish = request.thinking or target.thinking
         body = body if wish is None else thinking(body, wish, target, losses)
         can = target.capabilities

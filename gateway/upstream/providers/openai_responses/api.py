@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gateway.upstream.openai.calling import renamed
 from gateway.upstream.openai.failure import failure
 from gateway.upstream.provider import HttpCall, Reader, Target, provider
 from gateway.upstream.providers.openai_responses.decode import DecodedStream, DecodedWhole
@@ -32,7 +33,8 @@ class OpenAIResponses:
         """Return a fresh reader for the answer to *request*."""
         if is_relayed(request) and streamed == request.stream:
             return RelayedStream() if streamed else RelayedWhole()
-        return DecodedStream() if streamed else DecodedWhole()
+        reader = DecodedStream() if streamed else DecodedWhole()
+        return reader if is_relayed(request) else renamed(reader, request.decoded())
 
     def failure(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFailed:
         """Return what an answer with an error *status* means."""

@@ -7,6 +7,7 @@ from typing import Final, TypeGuard
 import orjson
 
 from gateway.upstream.hosted import refuse_thread, without_hosted
+from gateway.upstream.openai.calling import shortened
 from gateway.upstream.openai.losses import Losses
 from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.openai_responses import options
@@ -52,7 +53,7 @@ def encode(request: Request, target: Target) -> HttpCall:
         native = request.dialect in {"", DIALECT}
         losses = Losses(strict=request.strict, native=native, takes=options.TAKES)
         request = translated(request, DIALECT, losses.takes, losses.drop)
-        body = _written(request, target, losses)
+        body = _written(request if losses.native else shortened(request), target, losses)
         can = target.capabilities
     adapted = adapt(body, can, losses)
     raw = relay.raw if relay is not None and adapted is relay.body else None
