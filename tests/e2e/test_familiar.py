@@ -96,6 +96,22 @@ def test_the_next_model_is_asked_where_the_first_is_down(
     assert answer.headers["x-lockgate-model"] == "an-model"
 
 
+def test_anthropics_own_fallbacks_reach_it(scene: Scene) -> None:
+    scene.upstream.plays(whole("an-model", Turn(parts=("yes",))))
+    others: Json = [{"model": "real-other", "max_tokens": 9}]
+
+    scene.messages.beta.messages.create(
+        model="an-model",
+        max_tokens=9,
+        messages=TURNS,
+        betas=["server-side-fallback-2026-07-01"],
+        extra_body={"fallbacks": others},
+    )
+
+    [asked] = scene.upstream.asked
+    assert asked.body["fallbacks"] == others
+
+
 @pytest.mark.parametrize("path", SURFACES)
 def test_what_means_nothing_is_named_on_every_surface(scene: Scene, path: str) -> None:
     answer = _post(scene, path, SURFACES[path] | {"timeout": "soon"})

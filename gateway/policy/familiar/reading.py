@@ -25,6 +25,11 @@ from techniques.core.json import Json, JsonObject
 _LONGEST_TAGS: Final = 256
 _LONGEST_NAME: Final = 64
 _STREAM: Final = "stream_options"
+_BETAS: Final = {"fallbacks": "server-side-fallback"}
+"""Fields that are Anthropic's own where a beta is asked for whose name begins so.
+
+Source: platform.claude.com/docs/en/build-with-claude/refusals-and-fallback.
+"""
 
 
 class Known(Protocol):
@@ -92,17 +97,23 @@ def find(headers: Mapping[str, str], body: JsonObject, known: Known) -> Found:
         if row is not None:
             _take(found, row, name, headers[name])
     if not FIELDS.keys().isdisjoint(body):
-        _find_fields(found, known)
+        _find_fields(found, known, _anthropics(headers))
     _find_in_name(found, known)
     if found.said:
         found.said.sort(key=lambda one: PLACES[one.row.name])
     return found
 
 
-def _find_fields(found: Found, known: Known) -> None:
+def _anthropics(headers: Mapping[str, str]) -> frozenset[str]:
+    """Return the fields that mean something at Anthropic, by a beta that *headers* ask for."""
+    asked = headers.get("anthropic-beta", "")
+    return frozenset(name for name, beta in _BETAS.items() if beta in asked)
+
+
+def _find_fields(found: Found, known: Known, others: frozenset[str]) -> None:
     body = found.body
     skips = OPENROUTER if known.takes_over(_model(body)) else ""
-    for name in FIELDS.keys() & body.keys():
+    for name in (FIELDS.keys() & body.keys()) - others:
         if not isinstance(body[name], SHAPES.get(name, object)):
             continue
         for row in FIELDS[name]:

@@ -312,6 +312,24 @@ def test_a_field_of_another_form_is_somebody_elses(body: dict[str, Json]) -> Non
     assert not found.warnings
 
 
+@pytest.mark.parametrize("value", [[{"model": "b"}], [{"model": "b", "max_tokens": 9}], []])
+@pytest.mark.parametrize("before", ["", "a-2026-01-01,"])
+def test_fallbacks_are_anthropics_where_its_beta_is_asked_for(before: str, value: Json) -> None:
+    beta = {"anthropic-beta": f"{before}server-side-fallback-2026-07-01"}
+
+    found = looked(beta, {"fallbacks": value, "num_retries": 1}, Names())
+
+    assert found.body == {**BODY, "fallbacks": value}
+    assert [one.at for one in found.said] == ["num_retries"]
+
+
+def test_fallbacks_are_ours_where_another_beta_is_asked_for() -> None:
+    found = looked({"anthropic-beta": "a-2026-01-01"}, {"fallbacks": ["b"]}, Names())
+
+    assert found.body == BODY
+    assert [one.at for one in found.said] == ["fallbacks"]
+
+
 def test_other_metadata_stays_with_the_call() -> None:
     found = looked({}, {"metadata": {"tags": ["a"], "order": "7"}}, Names())
 
