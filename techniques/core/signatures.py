@@ -21,8 +21,8 @@ REDACTED: Final = "anthropic.redacted:"
 of the Responses API keeps them as what is encrypted."""
 
 CHATS: Final = "openai_chat:"
-"""What stands before reasoning that only the host of a chat completion can read: the details that
-it gave, which must come back to it as they were."""
+"""What stands before reasoning that only the host of a chat completion can read, and before what it
+signed: the details that it gave, which must come back to it as they were."""
 
 
 def marked(encrypted: str, item: str = "") -> str:
@@ -54,7 +54,12 @@ def _parted(signature: str | None) -> tuple[str, str] | None:
 
 def is_anthropics(signature: str | None) -> bool:
     """Tell whether *signature* is one, and Anthropic's."""
-    return bool(signature) and encrypted_of(signature) is None
+    return bool(signature) and not is_chats(signature) and encrypted_of(signature) is None
+
+
+def is_chats(signature: str | None) -> bool:
+    """Tell whether *signature* stands for details of a chat host's."""
+    return signature is not None and signature.startswith(CHATS)
 
 
 def packed(details: Sequence[Json]) -> str:

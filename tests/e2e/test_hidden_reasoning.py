@@ -11,6 +11,13 @@ from tests.e2e.conftest import Scene
 from tests.fakes import script
 
 HIDDEN: Final[Json] = {"type": "reasoning.encrypted", "id": "c1", "data": "Eo8B+/=", "index": 1}
+SIGNED: Final[Json] = {
+    "type": "reasoning.text",
+    "text": "They ask.",
+    "signature": "ErUBCkYIC/+=",
+    "format": "anthropic-claude-v1",
+    "index": 0,
+}
 SHOWN: Final[Json] = {"type": "reasoning.text", "text": "They ask.", "index": 0}
 QUESTION: Final[Json] = {"role": "user", "content": "How is the weather?"}
 SCHEMA: Final[Json] = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -19,15 +26,17 @@ STREAMED: Final = pytest.mark.parametrize("stream", [False, True])
 OTHERS: Final = pytest.mark.parametrize("other", ["oa-model", "an-model", "rs-model"])
 
 
-def plays(scene: Scene, *, stream: bool) -> None:
+def plays(scene: Scene, *, stream: bool, shown: Json = SHOWN) -> None:
     """Let the host reason, and call a tool; whatever it is asked next is refused."""
     if stream:
-        first = [script.chunk({"reasoning_details": [part]}) for part in (SHOWN, HIDDEN)]
+        text = {name: shown[name] for name in shown if name != "signature"}
+        parts = [text, HIDDEN] if text == shown else [text, {**shown, "text": ""}, HIDDEN]
+        first = [script.chunk({"reasoning_details": [part]}) for part in parts]
         last = [script.call_delta(MADE), script.finish("tool_calls"), script.done()]
         answer = script.sse(script.begin(), *first, *last)
     else:
         message: Json = {"role": "assistant", "content": None, "tool_calls": [MADE]}
-        message["reasoning_details"] = [SHOWN, HIDDEN]
+        message["reasoning_details"] = [shown, HIDDEN]
         answer = script.choices({"index": 0, "message": message, "finish_reason": "tool_calls"})
     scene.upstream.plays(answer, script.error(400, "no more"))
 
@@ -84,18 +93,32 @@ def test_what_a_host_hid_comes_back_to_it(scene: Scene, client: Any, *, stream: 
     assert turn["reasoning_details"] == [HIDDEN]
 
 
+@STREAMED
+@CLIENTS
+def test_what_a_host_signed_comes_back_to_it_with_its_text(
+    scene: Scene, client: Any, *, stream: bool
+) -> None:
+    plays(scene, stream=stream, shown=SIGNED)
+
+    client(scene, "oa-router", stream=stream)
+
+    (turn,) = [t for t in scene.upstream.asked[1].body["messages"] if t["role"] == "assistant"]
+    assert turn["reasoning_details"] == [SIGNED, HIDDEN]
+
+
 @OTHERS
 @STREAMED
 @CLIENTS
-def test_another_model_does_not_get_what_a_host_hid(
-    scene: Scene, client: Any, other: str, *, stream: bool
+@pytest.mark.parametrize("shown", [SHOWN, SIGNED], ids=["plain", "signed"])
+def test_another_model_does_not_get_what_a_host_hid_or_signed(
+    scene: Scene, client: Any, other: str, shown: Json, *, stream: bool
 ) -> None:
-    plays(scene, stream=stream)
+    plays(scene, stream=stream, shown=shown)
 
     client(scene, other, stream=stream)
 
     told = scene.upstream.asked[1].raw.decode()
     assert "weather" in told
     assert "wet" in told
-    for word in ("reasoning_details", "openai_chat:", "redacted", "Eo8B"):
+    for word in ("reasoning_details", "openai_chat:", "redacted", "Eo8B", "ErUB"):
         assert word not in told

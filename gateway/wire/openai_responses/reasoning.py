@@ -8,7 +8,16 @@ from gateway.wire.drafts import without_drafts
 from gateway.wire.openai_chat.fields import items, text
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import RedactedThinking, Thinking
-from techniques.core.signatures import ANTHROPICS, MARK, REDACTED, encrypted_of, item_of, marked
+from techniques.core.signatures import (
+    ANTHROPICS,
+    CHATS,
+    MARK,
+    REDACTED,
+    encrypted_of,
+    is_chats,
+    item_of,
+    marked,
+)
 
 
 def thinking_of(item: JsonObject, at: str) -> Thinking | RedactedThinking | None:
@@ -22,7 +31,7 @@ def thinking_of(item: JsonObject, at: str) -> Thinking | RedactedThinking | None
         return Thinking(said) if said else None
     if encrypted.startswith(ANTHROPICS):
         return Thinking(said, encrypted.removeprefix(ANTHROPICS))
-    if encrypted.startswith(MARK):
+    if encrypted.startswith((MARK, CHATS)):
         return Thinking(said, encrypted)
     return Thinking(said, marked(encrypted, text(item, "id", at) or ""))
 
@@ -38,6 +47,8 @@ def encrypted(signature: str) -> str:
 
     One that is bound to the id of an item stays as it is: the item has another id here.
     """
+    if is_chats(signature):
+        return signature
     own = encrypted_of(signature)
     if own is None:
         return ANTHROPICS + signature

@@ -121,17 +121,43 @@ DETAILS: list[Any] = [
 ]
 
 
+PLAIN: list[Any] = [{"type": "reasoning.text", "text": "why", "index": 0}, *DETAILS[1:]]
+
+
 @pytest.mark.parametrize(("apart", "read"), [("why", "why"), (None, "why?")])
 def test_details_of_reasoning_are_kept_as_they_came_and_read_where_nothing_else_is(
     apart: str | None, read: str
 ) -> None:
-    message = {"reasoning": apart, "reasoning_details": DETAILS, "content": "ok"}
-    kept = Opaque("openai_chat", {"reasoning_details": DETAILS}, thinking=True)
+    message = {"reasoning": apart, "reasoning_details": PLAIN, "content": "ok"}
+    kept = Opaque("openai_chat", {"reasoning_details": PLAIN}, thinking=True)
     reply = folded(whole(message))
 
-    hidden = RedactedThinking(packed([part for part in DETAILS if "encrypted" in part["type"]]))
+    hidden = RedactedThinking(packed([part for part in PLAIN if "encrypted" in part["type"]]))
     assert set(map(str, reply.parts)) == set(map(str, (kept, hidden, Thinking(read), Text("ok"))))
     assert (reply.thinking, reply.text) == (read, "ok")
+
+
+@pytest.mark.parametrize("apart", ["why?", None])
+def test_what_a_host_signed_is_signed_and_what_it_did_not_is_not(apart: str | None) -> None:
+    reply = folded(whole({"reasoning": apart, "reasoning_details": DETAILS, "content": "ok"}))
+
+    signature = packed([{"type": "reasoning.text", "signature": "c2ln", "index": 0}])
+    thoughts = [part for part in reply.parts if isinstance(part, Thinking)]
+    assert thoughts == [Thinking("why", signature), Thinking("?")]
+    assert reply.thinking == "why?"
+
+
+def test_a_signature_closes_the_reasoning_that_came_in_pieces() -> None:
+    text: list[Any] = [{"type": "reasoning.text", "text": word, "index": 0} for word in ("wh", "y")]
+    signed: Any = {"type": "reasoning.text", "text": "", "signature": "c2ln", "index": 0}
+    pieces = [{"reasoning": part["text"], "reasoning_details": [part]} for part in (*text, signed)]
+    data = ROLE + b"".join(map(chunk, pieces)) + chunk({"content": "ok"}) + STOP + DONE
+
+    parts = folded(drain(decoding(), data)).parts
+
+    signature = packed([{"type": "reasoning.text", "signature": "c2ln", "index": 0}])
+    said = [part for part in parts if not isinstance(part, Opaque)]
+    assert said == [Thinking("why", signature), Text("ok")]
 
 
 def test_details_in_pieces_do_not_tear_the_reasoning_apart() -> None:

@@ -15,8 +15,9 @@ from gateway.upstream.providers.anthropic.thinking import is_barred
 from techniques.core.events import Warned
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Request
-from techniques.core.signatures import CHATS, MARK, details_of, encrypted_of
+from techniques.core.signatures import CHATS, MARK, details_of
 
+_OTHERS: Final = (MARK, CHATS)
 _MARKS: Final = (MARK.encode(), CHATS.encode(), b'"thinking"')
 _CLEARS: Final = "clear_thinking"
 """How the edits of a context begin that can be asked for only while a model thinks."""
@@ -80,7 +81,7 @@ def _is_foreign(block: Json) -> bool:
     if block.get("type") == "redacted_thinking":
         return isinstance(data, str) and details_of(data) is not None
     unsigned = block.get("type") == "thinking" and not signature
-    return unsigned or (isinstance(signature, str) and encrypted_of(signature) is not None)
+    return unsigned or (isinstance(signature, str) and signature.startswith(_OTHERS))
 
 
 def _without(turn: Json) -> Json:

@@ -13,6 +13,7 @@ from techniques.core.events import (
     Event,
     Redacted,
     RefusalDelta,
+    Signed,
     TextDelta,
     ThinkingDelta,
     ToolCallDelta,
@@ -27,6 +28,7 @@ _REASONING = ("reasoning_content", "reasoning", "thinking")
 Groq; Ollama."""
 _DETAILS = "reasoning_details"
 _HIDDEN = "reasoning.encrypted"
+_SHOWN = "reasoning.text"
 _CALL = frozenset({"index", "id", "type", "function"})
 """What is known of a tool call. Gemini's hosts put the signature of the thinking before it beside
 that, as ``extra_content``, and want it back."""
@@ -83,9 +85,11 @@ class Speech:
         details = [part for part in as_list(delta.get(_DETAILS)) if isinstance(part, dict)]
         thinking = next((text for name in _REASONING if (text := as_text(delta.get(name)))), "")
         thinking = thinking or "".join(map(_detail, details))
-        if thinking:
-            if self._think:
-                self._think.told_apart()
+        if thinking and self._think:
+            self._think.told_apart()
+        if any(map(_is_signed, details)):
+            yield from _signed(details, thinking)
+        elif thinking:
             yield ThinkingDelta(thinking)
         if details:
             yield BlockAdded(Opaque(DIALECT, {_DETAILS: details}, thinking=True))
@@ -144,6 +148,24 @@ class Speech:
 def _detail(part: JsonObject) -> str:
     """Return what can be read of one of OpenRouter's details."""
     return as_text(part.get("text")) or as_text(part.get("summary"))
+
+
+def _is_signed(part: JsonObject) -> bool:
+    return part.get("type") == _SHOWN and bool(as_text(part.get("signature")))
+
+
+def _signed(details: list[JsonObject], thinking: str) -> Iterator[Event]:
+    """Yield *details* that hold signatures, each after what it signs; *thinking* is all their text.
+
+    A stream tells a signature when its text is whole.
+    """
+    if thinking and not any(map(_detail, details)):
+        yield ThinkingDelta(thinking)
+    for part in details:
+        if text := _detail(part):
+            yield ThinkingDelta(text)
+        if _is_signed(part):
+            yield Signed(packed([{name: part[name] for name in part if name != "text"}]))
 
 
 def _last(logprobs: JsonObject, start: int) -> JsonObject:

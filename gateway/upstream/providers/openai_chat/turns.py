@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gateway.upstream.openai.ids import OF_CHAT, shortened
 from gateway.upstream.openai.losses import Losses, refuse, refuse_tool
+from gateway.upstream.openai.payload import as_object
 from gateway.upstream.openai.quoted import readable
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.shared import CACHE_MARKS
@@ -76,10 +77,9 @@ def _result(result: ToolResult, moved: list[JsonObject], losses: Losses) -> Json
 def _assistant(parts: Sequence[Part], losses: Losses, message: Message) -> JsonObject:
     calls = [_call(part, losses) for part in parts if isinstance(part, ToolCall)]
     refusal = "".join(part.text for part in parts if isinstance(part, Refusal))
-    hidden = [part for part in parts if isinstance(part, RedactedThinking)]
-    details = [details_of(part.data) for part in hidden]
-    foreign = [part for part, read in zip(hidden, details, strict=True) if read is None]
-    thinking = [*(part for part in parts if isinstance(part, Thinking)), *foreign]
+    thoughts = [part for part in parts if isinstance(part, Thinking | RedactedThinking)]
+    details = [_details(part) for part in thoughts]
+    thinking = [part for part, read in zip(thoughts, details, strict=True) if read is None]
     apart = ToolCall | Refusal | Thinking | RedactedThinking
     spoken = [part for part in parts if not isinstance(part, apart)]
     turn: JsonObject = {"role": "assistant", "content": _content(spoken, "assistant", losses)}
@@ -97,6 +97,16 @@ def _assistant(parts: Sequence[Part], losses: Losses, message: Message) -> JsonO
         texts = [part.text for part in thinking if isinstance(part, Thinking)]
         turn["reasoning_content"] = "".join(texts)
     return turn
+
+
+def _details(thought: Thinking | RedactedThinking) -> list[Json] | None:
+    """Return the details by which a chat host told of *thought*, None if it was another maker."""
+    if isinstance(thought, RedactedThinking):
+        return details_of(thought.data)
+    signed = details_of(thought.signature or "")
+    if signed is None:
+        return None
+    return [{**as_object(detail), "text": thought.text} for detail in signed]
 
 
 def _call(call: ToolCall, losses: Losses) -> JsonObject:

@@ -9,9 +9,9 @@ from typing import Final
 from gateway.upstream.openai.losses import Losses
 from gateway.upstream.openai.payload import as_list, as_object, as_text
 from techniques.core.json import Json
-from techniques.core.signatures import ANTHROPICS, MARK, REDACTED, encrypted_of, item_of
+from techniques.core.signatures import ANTHROPICS, CHATS, MARK, REDACTED, encrypted_of, item_of
 
-_OTHERS: Final = (ANTHROPICS, REDACTED)
+_OTHERS: Final = (ANTHROPICS, REDACTED, CHATS)
 _MADE: Final = re.compile(r"rs_[0-9A-Za-z]+_[0-9]+")
 """The id of an item that the gateway has named: the provider would look for it, and find none."""
 _IN_RAW: Final = tuple(f'"{mark}'.encode() for mark in (*_OTHERS, MARK, "rs_"))
