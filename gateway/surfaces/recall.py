@@ -182,6 +182,8 @@ class Recall:
         Raises:
             TooLarge: With each as often as it is referred to, they are more than a request may be.
         """
+        if not ids:  # the database need not be there for who refers to nothing
+            return {}
         times = Counter(ids)
         if shelf is None:
             found = self.recent.find(owner, list(times))

@@ -58,6 +58,7 @@ class _Table(ResponseTable):
         self.shelf.touched += names
 
     async def holders(self, owner: str, items: Sequence[str]) -> dict[str, str]:
+        self.shelf._must_be_there()
         return {
             str(item["id"]): one.name.id
             for one in self.shelf.kept.values()

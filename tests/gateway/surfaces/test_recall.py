@@ -242,3 +242,19 @@ async def test_a_field_that_is_wrong_is_named(name: str, value: Json) -> None:
     with pytest.raises(GatewayError) as refused:
         await asked(recall, input="Q", **{name: value})
     assert refused.value.param == name
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["a", [{"role": "user", "content": "a"}], [{"type": "message", "role": "user", "content": []}]],
+)
+@pytest.mark.parametrize("stored", [True, False])
+async def test_who_refers_to_nothing_needs_no_database(said: Json, *, stored: bool) -> None:
+    recall, shelf = place()
+    shelf.lost = DatabaseLost("gone")
+
+    body = await asked(recall, input=said, store=stored)
+
+    assert body["input"] == said
+    with pytest.raises(Unavailable):
+        await asked(recall, input=[{"type": "item_reference", "id": "msg_1"}], store=stored)
