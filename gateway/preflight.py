@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from gateway.config import Config, Secrets
+from gateway.config import Config, ProviderConfig, Secrets
 from gateway.config.calibration import measured
 from gateway.config.names import serves
 from gateway.config.pricing import unreadable
@@ -24,6 +24,7 @@ from techniques.core.registry import Card, Cards, load
 from techniques.parts.tables import CARDS
 
 _WORDS = ("none", "auto")
+_ADDED = ("/chat/completions", "/completions", "/responses", "/embeddings", "/messages")
 
 
 def faults(config: Config, secrets: Secrets, *, stored_keys: bool = False) -> list[str]:
@@ -61,6 +62,7 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
     lines += _thinking(config)
     lines += _strangers(config)
     lines += _windows(config)
+    lines += _bare(config)
     if secrets.admin_token is None:
         lines.append("LOCKGATE_ADMIN_TOKEN is not set: the admin routes are closed")
     return lines
@@ -157,6 +159,27 @@ def _addresses(config: Config) -> Iterator[str]:
             yield f"providers.{name}.base_url: {row.base_url!r} is no http or https address"
         elif not row.allow_private and (is_private(host) or is_loopback(host)):
             yield f"providers.{name}.base_url: a private address; set allow_private to mean it"
+        elif said := _too_long(row):
+            yield f"providers.{name}.base_url: {said}"
+
+
+def _too_long(row: ProviderConfig) -> str:
+    """Return what the address of *row* has that is added to it for each call, "" if nothing."""
+    path = urlsplit(row.base_url).path.rstrip("/")
+    if end := next(filter(path.endswith, _ADDED), ""):
+        return f"it ends with {end}, which is added to it for each call: leave that out"
+    if row.dialect == "anthropic" and path.endswith("/v1"):
+        return "/v1/messages is added to it for each call: leave /v1 out"
+    return ""
+
+
+def _bare(config: Config) -> Iterator[str]:
+    for name, row in config.providers.items():
+        if row.base_url and row.dialect != "anthropic" and not urlsplit(row.base_url).path[1:]:
+            yield (
+                f"providers.{name}.base_url has no path, and most hosts have this API below /v1: "
+                "without it, calls may all be answered with 404"
+            )
 
 
 def _prices(config: Config) -> Iterator[str]:

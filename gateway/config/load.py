@@ -15,7 +15,7 @@ from pydantic_settings import SettingsConfigDict, SettingsError
 
 from gateway.config.embedded import embedded
 from gateway.config.partial import Partial
-from gateway.config.schema import Config, unknown_names
+from gateway.config.schema import Config, Dialect, unknown_names
 from gateway.credentials import is_credential
 from router_service.groundwork.environment import FromEnvironment
 from router_service.groundwork.strict import read_yaml
@@ -209,10 +209,14 @@ def _lines(error: ValidationError) -> Iterator[str]:
 
 
 def _said(kind: str, message: str, loc: tuple[int | str, ...]) -> str:
+    if loc == ("model_list",):
+        return "it is a setting of LiteLLM's: `lockgate import litellm FILE` makes a file of ours"
     if kind == "extra_forbidden":
         allowed = (field.alias or name for name, field in _section(loc).model_fields.items())
         return f"there is no such setting; allowed here: {', '.join(allowed)}"
-    plain = message.removeprefix("Value error, ")
+    plain = message.removeprefix("Value error, ").replace("a valid tuple", "a list")
+    if kind == "missing" and loc[-1] == "dialect":
+        return f"is missing; it is one of {', '.join(get_args(Dialect))}"
     return plain.replace("Input should be", "must be").replace("Field required", "is missing")
 
 

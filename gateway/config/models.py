@@ -96,11 +96,10 @@ class ModelConfig(Section):
 
     @model_validator(mode="after")
     def _many_are_many(self) -> ModelConfig:
-        begins, star, rest = (self.model or "").partition("*")
+        _, star, rest = (self.model or "").partition("*")
         if star and (rest or not self.name.endswith("*")):
             raise ValueError(
-                f"a model may end in *, as {begins!r}*, where its name does: what stands there for "
-                "the * of the name is put in its place"
+                f"the model {self.model!r} can have a * at its end, and only if its name has one"
             )
         return self
 

@@ -86,6 +86,9 @@ class SimulatedConfig(Section):
     fail_every: int | None = Field(None, gt=0)
 
 
+Dialect = Literal["openai_chat", "openai_responses", "anthropic"]
+
+
 class ProviderConfig(Section):
     """One account at one provider.
 
@@ -101,7 +104,7 @@ class ProviderConfig(Section):
     is that of this provider alone, ``none``: it is reached without.
     """
 
-    dialect: Literal["openai_chat", "openai_responses", "anthropic"]
+    dialect: Dialect
     base_url: str = ""
     api_key: SecretStr | None = None
     allow_private: bool = False

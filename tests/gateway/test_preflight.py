@@ -19,8 +19,8 @@ ROW: dict[str, Json] = {"name": "all", "difficulty_range": [0, 1], "technique": 
 
 def config(base_url: str = "https://api.example/v1", **sections: Json) -> Config:
     provider: dict[str, Json] = {"dialect": "openai_chat", "base_url": base_url}
-    if "allow_private" in sections:
-        provider["allow_private"] = sections.pop("allow_private")
+    for name in {"allow_private", "dialect"} & sections.keys():
+        provider[name] = sections.pop(name)
     usual = {
         "providers": {"oa": provider},
         "models": [{"name": "m", "provider": "oa", "price": PRICE}],
@@ -94,6 +94,46 @@ def test_a_private_address_must_be_meant(url: str) -> None:
 
     assert line == "providers.oa.base_url: a private address; set allow_private to mean it"
     assert faults(config(url, allow_private=True), SECRETS) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "dialect", "told"),
+    [
+        ("https://a.example/v1/chat/completions", "openai_chat", "ends with /chat/completions"),
+        ("https://a.example/v1/chat/completions/", "openai_chat", "ends with /chat/completions"),
+        ("https://a.example/v1/responses", "openai_responses", "ends with /responses"),
+        ("https://a.example/v1/messages", "anthropic", "ends with /messages"),
+        ("https://a.example/v1", "anthropic", "leave /v1 out"),
+        ("https://a.example/x/v1/", "anthropic", "leave /v1 out"),
+    ],
+)
+def test_what_is_added_to_an_address_does_not_stand_in_it(
+    url: str, dialect: str, told: str
+) -> None:
+    (line,) = faults(config(url, dialect=dialect), SECRETS)
+
+    assert line.startswith("providers.oa.base_url: ")
+    assert told in line
+
+
+@pytest.mark.parametrize(
+    ("url", "dialect", "noted"),
+    [
+        ("https://a.example", "openai_chat", True),
+        ("https://a.example/", "openai_responses", True),
+        ("https://a.example/v1", "openai_chat", False),
+        ("https://a.example/models", "openai_chat", False),
+        ("https://a.example", "anthropic", False),
+        ("https://a.example/anthropic", "anthropic", False),
+    ],
+)
+def test_an_address_where_most_hosts_have_nothing_is_noted(
+    url: str, dialect: str, *, noted: bool
+) -> None:
+    made = config(url, dialect=dialect)
+
+    assert faults(made, SECRETS) == []
+    assert any("no path" in line for line in remarks(made, SECRETS)) is noted
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,14 @@ def served(config: Config, provider: str) -> set[str]:
     return {model.name for model in config.models if model.provider == provider}
 
 
-@pytest.mark.parametrize("vendor", ["OPENAI", "ANTHROPIC"])
+@pytest.mark.parametrize(("vendor", "below"), [("OPENAI", "/v1"), ("ANTHROPIC", "")])
 def test_a_base_url_of_the_environment_may_be_on_this_machine(
-    monkeypatch: pytest.MonkeyPatch, vendor: str
+    monkeypatch: pytest.MonkeyPatch, vendor: str, below: str
 ) -> None:
-    given = {f"{vendor}_API_KEY": "x", f"{vendor}_BASE_URL": "http://127.0.0.1:8000/v1"}
-    config = embedded(monkeypatch, **given)
+    address = f"http://127.0.0.1:8000{below}"
+    config = embedded(monkeypatch, **{f"{vendor}_API_KEY": "x", f"{vendor}_BASE_URL": address})
     assert faults(config, NO_SECRETS) == []
-    assert config.providers[vendor.lower()].base_url == "http://127.0.0.1:8000/v1"
+    assert config.providers[vendor.lower()].base_url == address
 
 
 @pytest.mark.parametrize("vendor", ["OPENAI", "ANTHROPIC"])

@@ -99,6 +99,21 @@ def test_each_fault_is_named_by_its_path(file: Path, text: str, path: str) -> No
     assert line.startswith(f"{path}: ")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("model_list: []", "model_list: it is a setting of LiteLLM's: `lockgate import litellm"),
+        ("models: {a: {provider: p}}", "models: must be a list"),
+        (
+            "providers: {x: {base_url: 'https://a.example/v1'}}",
+            "providers.x.dialect: is missing; it is one of openai_chat, openai_responses, anth",
+        ),
+    ],
+)
+def test_what_is_often_wrong_is_told_with_what_is_right(file: Path, text: str, told: str) -> None:
+    assert problems(file, text)[0].startswith(told)
+
+
 def test_all_faults_are_told_at_once(file: Path) -> None:
     lines = problems(file, "server: {port: -1, prot: 2}\nrouter: {type: dice}\n")
 
