@@ -209,7 +209,7 @@ def test_a_key_that_the_provider_refuses_is_not_the_clients(scene: Scene, model:
     failure = said(model, 401, "No such key: sk-canary-openai-c01d", "authentication_error")
     scene.upstream.plays(failure, failure)
 
-    with pytest.raises(openai.InternalServerError, match="gateway's credential") as chatted:
+    with pytest.raises(openai.InternalServerError, match="gateway's own credential") as chatted:
         chat(scene, model)
     with pytest.raises(anthropic.InternalServerError, match="gateway's own") as messaged:
         message(scene, model)
@@ -259,7 +259,7 @@ def test_an_sdk_does_not_try_again_what_cannot_work(scene: Scene, model: str) ->
 
     with pytest.raises(openai.RateLimitError) as chatted:
         chat(scene, model, client=again)
-    with pytest.raises(anthropic.RateLimitError):
+    with pytest.raises(anthropic.PaymentRequiredError):
         message(scene, model, client=again)
 
     assert len(scene.upstream.asked) == 2
