@@ -73,14 +73,14 @@ def through(
     joining = _Joining(cycle.transport)
     cycle.transport = cast("Transport", joining)
 
-    async def send(message: ASGISendEvent) -> None:
+    def send(message: ASGISendEvent) -> Awaitable[None]:
         if not cycle.response_started and message["type"] == "http.response.start":
             head = _head(cycle, message)
             if head is not None:
                 joining.head = head
                 loop.call_soon(joining.write_head)
-                return
-        await cycle.send(message)
+                return _at_once()
+        return cycle.send(message)  # with no coroutine around it: a stream has very many
 
     def leaving(on_left: Callable[[], object] | None) -> None:
         joining.on_left = on_left
@@ -91,6 +91,10 @@ def through(
         return app(cast("Scope", {**scope, "extensions": {LEAVING: leaving}}), receive, send)
 
     return serve
+
+
+async def _at_once() -> None:
+    pass
 
 
 def tell_left(cycle: RequestResponseCycle) -> None:
