@@ -24,8 +24,9 @@ class Health:
 
     A limit of 0 never does.
 
-    It stays shut for 10 s, after each failed probe for twice as long, up to 5 min. Failures are the
-    provider's or the network's; what it refuses is none, and neither is a rate limit. After an
+    It stays shut for 10 s, after each failed probe for twice as long, up to 5 min; who has no other
+    to ask goes all the same, one at a time. Failures are the provider's or the network's; what it
+    refuses is none, and neither is a rate limit. After an
     overload (503, 529) others are asked rather, for 5 s, and so they are where a rate limit has let
     nothing through for a while, for as long again, up to 1 min: its word is not to be relied on.
     Who has no other goes on. Times are seconds of one clock.
@@ -44,10 +45,13 @@ class Health:
     shut_s: float = 0.0
     probing: bool = False
 
-    def gate(self, now: float) -> Gate:
-        """Return whether a call may go."""
+    def gate(self, now: float, *, last: bool = False) -> Gate:
+        """Return whether a call may go; the *last* that could be asked is not left out.
+
+        Nobody else would answer: while it is shut one call at a time finds out what becomes of it.
+        """
         if now < self.until:
-            return "shut"
+            return "probe" if last and not self.probing else "shut"
         if not self.shut_s:
             return "open"
         return "shut" if self.probing else "probe"
@@ -98,6 +102,9 @@ class Health:
         self._count(1.0)
         self.failures += 1
         if not self.limit:
+            return
+        if self.probing and now < self.until:  # it went early, and tells nothing new
+            self.failures, self.probing = 0, False
             return
         if self.probing or self.failures >= self.limit or self._is_bad():
             self.shut_s = min(2 * self.shut_s, _LONGEST_S) if self.shut_s else _FIRST_S

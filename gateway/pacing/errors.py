@@ -33,8 +33,10 @@ _UNITS: Final = {
 }
 
 
-def must_be_up(asking: Asking) -> bool:
+def must_be_up(asking: Asking, *, last: bool) -> bool:
     """Refuse a call to a model that is down; one call alone may go and see.
+
+    That is after a while, or at once where it is the *last* that could be asked.
 
     Return whether this is the one.
 
@@ -42,7 +44,7 @@ def must_be_up(asking: Asking) -> bool:
         UpstreamFailed: It is down.
     """
     health, now = asking.account.health(asking.model), loop_time()
-    gate = health.gate(now)
+    gate = health.gate(now, last=last)
     if gate == "shut":
         raise down(asking, health.left_s(now))
     if gate == "probe":

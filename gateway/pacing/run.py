@@ -82,7 +82,7 @@ class Run:
         asking = self._asking(model, request)  # only now: by the first answer its windows are known
         try:
             self._must_end_in_time(asking)
-            if self._pacer.paces and errors.must_be_up(asking):
+            if self._pacer.paces and errors.must_be_up(asking, last=not moves):
                 probe = {asking.account.probe(asking.model): 1}
                 asking = asking._replace(needs={**asking.needs, **probe})
         except BaseException:

@@ -101,3 +101,16 @@ def test_without_a_limit_it_is_never_shut() -> None:
     health.overloaded(0)
 
     assert (health.gate(0), health.left_s(0)) == ("open", 0)
+
+
+def test_the_last_that_could_be_asked_is_asked_by_one_at_a_time_while_it_is_shut() -> None:
+    health = shut()
+
+    assert (health.gate(1), health.gate(1, last=True)) == ("shut", "probe")
+    health.probe()
+    assert health.gate(1, last=True) == "shut"
+    health.failed(1)
+    assert (health.gate(9.9), health.gate(10)) == ("shut", "probe")  # no longer than before
+    health.probe()
+    health.succeeded()
+    assert health.gate(1) == "open"

@@ -311,18 +311,22 @@ async def test_a_deadline_that_the_answer_cannot_keep_is_told_before_it_is_paid(
     assert not provider.began
 
 
-async def test_a_model_that_is_down_is_not_asked_until_it_may_be_up() -> None:
-    paced, provider = Paced(), Provider(*[failure()] * 5, Answer(takes_s=0))
-    for _ in range(5):
-        await told(paced, provider)
+async def test_a_model_that_is_down_and_the_only_one_is_asked_by_one_at_a_time() -> None:
+    paced, provider = Paced(), Provider(*[failure()] * 6, Answer(begins_s=1))
+    for _ in range(6):
+        error = await told(paced, provider)
+        assert isinstance(error, UpstreamFailed)
+        assert error.kind == "server"
 
-    error = await told(paced, provider)
-    assert isinstance(error, UpstreamFailed)
-    assert error.kind == "overloaded"
-    assert error.retry_after == pytest.approx(10)
-    assert len(provider.began) == 5
-    await anyio.sleep(10)
+    ends = await at_once(paced, provider, 4)
 
+    assert ends.count(None) == 1
+    for end in ends:
+        if end is not None:
+            assert isinstance(end, UpstreamFailed)
+            assert end.kind == "overloaded"
+            assert end.retry_after == pytest.approx(10)
+    assert len(provider.began) == 7
     assert await told(paced, provider) is None
 
 
