@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import orjson
@@ -33,9 +34,32 @@ def conversation(*blocks: Json) -> JsonObject:
     return {"model": TARGET.model, "max_tokens": 9, "messages": [ASKED, said, ASKED]}
 
 
+def _none() -> Request:
+    return Request("m")
+
+
 def relayed(body: JsonObject, *, bare: bool = False) -> Request:
     raw = None if bare else orjson.dumps(body, option=orjson.OPT_INDENT_2)
     return Request("m", relay=Relay("anthropic", raw, body, lambda: Request("m")))
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" ,\n ", " :\n ")])
+def test_it_is_found_however_the_client_spaces_its_json(separators: tuple[str, str]) -> None:
+    body = conversation(UNSIGNED[0], WORDS)
+    raw = json.dumps(body, separators=separators).encode()
+
+    call = ANTHROPIC.encode(Request("m", relay=Relay("anthropic", raw, body, _none)), TARGET)
+
+    assert orjson.loads(call.body) == conversation(WORDS)
+
+
+@pytest.mark.parametrize("word", ['"thinking"', ': "thinking"', 'so:"thinking"', "thinking"])
+def test_words_about_it_are_left_alone(word: str) -> None:
+    body = {**conversation({"type": "text", "text": word}), "thinking": BUDGET}
+    request = relayed(body)
+
+    assert request.relay is not None
+    assert ANTHROPIC.encode(request, TARGET).body == request.relay.raw
 
 
 @pytest.mark.parametrize("bare", [False, True])

@@ -18,16 +18,28 @@ from techniques.core.request import Request
 from techniques.core.signatures import CHATS, MARK, details_of
 
 _OTHERS: Final = (MARK, CHATS)
-_MARKS: Final = (MARK.encode(), CHATS.encode(), b'"thinking"')
+_MARKS: Final = tuple(mark.encode() for mark in _OTHERS)
+_WORD: Final = b'"thinking"'
+_WHITE: Final = 8  # characters of white space before a value that are looked through
 _CLEARS: Final = "clear_thinking"
 """How the edits of a context begin that can be asked for only while a model thinks."""
 
 
 def has_foreign(body: Mapping[str, Json], raw: bytes | None) -> bool:
     """Tell whether *body*, whose bytes are *raw*, holds reasoning of another maker."""
-    if raw is not None and all(raw.find(mark) == -1 for mark in _MARKS):
+    if raw is not None and not _thought(raw) and all(raw.find(mark) == -1 for mark in _MARKS):
         return False
     return any(map(_is_foreign, _blocks(body.get("messages"))))
+
+
+def _thought(raw: bytes) -> bool:
+    """Tell whether a value in *raw* is the type of a block of reasoning, and not a field's name."""
+    at = raw.find(_WORD)
+    while at != -1:
+        if raw[max(0, at - _WHITE) : at].rstrip().endswith(b":"):
+            return True
+        at = raw.find(_WORD, at + 1)
+    return False
 
 
 def leave_out(request: Request, body: JsonObject) -> tuple[Warned, ...]:
@@ -75,13 +87,14 @@ def _blocks(turns: Json) -> Iterator[Json]:
 
 
 def _is_foreign(block: Json) -> bool:
-    if not isinstance(block, dict):
-        return False
-    signature, data = block.get("signature"), block.get("data")
-    if block.get("type") == "redacted_thinking":
+    kind = block.get("type") if isinstance(block, dict) else None
+    if kind == "thinking":
+        signature = block.get("signature")
+        return not signature or (isinstance(signature, str) and signature.startswith(_OTHERS))
+    if kind == "redacted_thinking":
+        data = block.get("data")
         return isinstance(data, str) and details_of(data) is not None
-    unsigned = block.get("type") == "thinking" and not signature
-    return unsigned or (isinstance(signature, str) and signature.startswith(_OTHERS))
+    return False
 
 
 def _without(turn: Json) -> Json:
