@@ -45,7 +45,8 @@ _LONG = 2**16
 class Reply:
     """A finished answer. ``logprobs`` is OpenAI's object for the whole text, if it was given.
 
-    ``others`` are further answers, where more than one was asked for.
+    ``others`` are further answers, where more than one was asked for. ``mode`` is what the provider
+    calls the way in which it served the call, "" if it did not tell.
     """
 
     parts: tuple[Part, ...] = ()
@@ -57,6 +58,7 @@ class Reply:
     model: str = ""
     fingerprint: str = ""
     others: tuple[Reply, ...] = ()
+    mode: str = ""
 
     @property
     def text(self) -> str:
@@ -105,6 +107,7 @@ class Fold:
         self._started = Started()
         self._finished: Finished | None = None
         self._others: dict[int, Fold] = {}
+        self._mode = ""
 
     def feed(self, event: Event) -> None:
         """Take *event* in; notes, warnings and relayed bytes are no part of a reply."""
@@ -159,12 +162,13 @@ class Fold:
             self._started.id,
             self._started.model,
             self._started.fingerprint,
+            mode=self._mode,
         )
 
     def _frame(self, event: Event) -> None:
         match event:
             case UsageReported():
-                self._usage = event.usage
+                self._usage, self._mode = event.usage, event.mode or self._mode
             case Started():
                 self._started = event
             case Finished():
@@ -251,7 +255,7 @@ def unfold(reply: Reply) -> Iterator[Event]:
         else:
             yield from _other(part)
     if reply.usage is not None:
-        yield UsageReported(reply.usage)
+        yield UsageReported(reply.usage, reply.mode)
     yield from choices(reply.others)
     yield Finished(reply.finish_reason, reply.stop_sequence)
 

@@ -58,6 +58,7 @@ class MessageEncoder:
         self._calls: dict[int, int] = {}  # index of a call -> of its block
         self._delta_head = b""
         self._usage: Usage | None = None
+        self._mode = ""
         self._finished = Finished()
 
     def feed(self, event: Event) -> bytes:
@@ -90,7 +91,7 @@ class MessageEncoder:
             trailer = comment(dict(summary.trailer))
         if self._relayed:
             return trailer + (self._finished.raw or _STOP)
-        usage = reported(self._usage, summary)
+        usage = reported(self._usage, summary, self._mode)
         delta = {
             "stop_reason": stop_reason(self._finished.reason, refused=self._refused),
             "stop_sequence": self._finished.stop_sequence,
@@ -124,7 +125,7 @@ class MessageEncoder:
             case Started():
                 self._id = message_id(event.id, self._id.removeprefix("msg_"))
             case UsageReported():
-                self._usage = event.usage
+                self._usage, self._mode = event.usage, event.mode or self._mode
             case Finished():
                 self._finished = event
             case Provisional():
@@ -145,7 +146,7 @@ class MessageEncoder:
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
-            "usage": usage_object(self._usage or Usage()),
+            "usage": usage_object(self._usage or Usage(), self._mode),
         }
         return _event("message_start", {"message": message})
 

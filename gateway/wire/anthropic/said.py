@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 
 from gateway.wire.dialect import Summary, with_total
+from gateway.wire.tiers import anthropics
 from pricing.usage import Usage
 from techniques.core.carried import carrying
 from techniques.core.events import FinishReason, ToolCallStarted
@@ -33,8 +34,11 @@ def stop_reason(reason: FinishReason, *, refused: bool) -> str:
     return "refusal" if refused and reason == "stop" else _STOP_REASONS[reason]
 
 
-def usage_object(usage: Usage) -> JsonObject:
-    """Return *usage* as this dialect counts: ``input_tokens`` without what the cache holds."""
+def usage_object(usage: Usage, mode: str = "") -> JsonObject:
+    """Return *usage* as this dialect counts: ``input_tokens`` without what the cache holds.
+
+    *mode* is how the call was served, if its provider told.
+    """
     written = usage.cache_write_tokens + usage.cache_write_1h_tokens
     counts: JsonObject = {
         "input_tokens": max(usage.input_tokens - usage.cache_read_tokens - written, 0),
@@ -49,13 +53,13 @@ def usage_object(usage: Usage) -> JsonObject:
         }
     if usage.reasoning_tokens:
         counts["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
-    return counts
+    return counts | anthropics(mode)
 
 
-def reported(usage: Usage | None, summary: Summary) -> JsonObject:
+def reported(usage: Usage | None, summary: Summary, mode: str = "") -> JsonObject:
     """Return the answer's own *usage*, with what the whole run came to beside it."""
     return with_total(
-        usage_object(summary.usage if usage is None else usage),
+        usage_object(summary.usage if usage is None else usage, mode),
         usage_object(summary.usage),
         summary,
     )

@@ -31,7 +31,7 @@ def message_body(reply: Reply, summary: Summary, model: str, fallback_id: str) -
         "content": [block for part in reply.parts if (block := _block(part)) is not None],
         "stop_reason": stop_reason(reply.finish_reason, refused=bool(reply.refusal)),
         "stop_sequence": reply.stop_sequence,
-        "usage": reported(reply.usage, summary),
+        "usage": reported(reply.usage, summary, reply.mode),
     }
     if summary.trace:
         message["lockgate"] = {"trace": [told(piece) for piece in summary.trace]}

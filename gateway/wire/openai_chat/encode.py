@@ -12,6 +12,7 @@ from gateway.wire.openai_chat.common import answer_id, created, is_legacy, reaso
 from gateway.wire.openai_chat.custom import names_of
 from gateway.wire.openai_chat.failure import error_of
 from gateway.wire.sse import comment
+from gateway.wire.tiers import openais
 from pricing.usage import Usage
 from techniques.core.errors import GatewayError
 from techniques.core.events import (
@@ -63,6 +64,7 @@ class ChunkEncoder:
         self._begun = False
         self._others: dict[int, ChunkEncoder] = {}
         self.usage: Usage | None = None
+        self._tier: JsonObject = {}  # told at the end, when it is known
         self._terminal = _DONE
         self._relayed = False
         self._silent: set[int] = set()  # calls without any arguments yet
@@ -97,7 +99,8 @@ class ChunkEncoder:
         closing = b""
         if self._call.include_usage and not self._relayed:
             usage = orjson.dumps(reported(self._used(), summary))
-            closing = self._start() + self._head + b',"choices":[],"usage":' + usage + b"}\n\n"
+            closing = self._start() + self._head + b',"choices":[],"usage":' + usage
+            closing += self._served() + b"}\n\n"
         if summary.trailer is not None:
             closing += comment(dict(summary.trailer))
         return closing + self._terminal
@@ -114,6 +117,7 @@ class ChunkEncoder:
                 self._provided, self._fingerprint = event.id, event.fingerprint or None
             case UsageReported():
                 self.usage = event.usage
+                self._tier = openais(event.mode) or self._tier
             case Finished():
                 return self._finish(event)
             case Choice():
@@ -158,9 +162,12 @@ class ChunkEncoder:
         empty = self._given()
         empty += b"".join(self._arguments(index, "{}") for index in sorted(self._silent))
         reason = orjson.dumps(reason_of(event.reason, legacy=self._legacy))
-        return (
-            empty + self._start() + self._head + self._open + self._closed(b"{}", b"null", reason)
-        )
+        start = empty + self._start() + self._head + self._served()
+        return start + self._open + self._closed(b"{}", b"null", reason)
+
+    def _served(self) -> bytes:
+        """Return the field that tells how the call was served, if that is known."""
+        return b"," + orjson.dumps(self._tier)[1:-1] if self._tier else b""
 
     def _given(self) -> bytes:
         """Return the inputs of calls of free text, each at once: only whole they can be read."""

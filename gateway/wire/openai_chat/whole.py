@@ -8,6 +8,7 @@ from gateway.wire.dialect import Call, Summary, told
 from gateway.wire.openai_chat import custom
 from gateway.wire.openai_chat.common import answer_id, created, is_legacy, reason_of, reported
 from gateway.wire.openai_chat.fields import NAME
+from gateway.wire.tiers import openais
 from techniques.core.json import Json, JsonObject
 from techniques.core.reply import Reply
 from techniques.core.request import Opaque, ToolCall
@@ -25,6 +26,7 @@ def whole(call: Call, reply: Reply, summary: Summary) -> bytes:
         "choices": [_choice(call, one, index) for index, one in enumerate(replies)],
         "usage": reported(reply.used, summary),
     }
+    body |= openais(reply.mode)
     if summary.trace:
         body["lockgate"] = {"trace": [told(piece) for piece in summary.trace]}
     return orjson.dumps(body)

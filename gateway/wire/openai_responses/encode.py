@@ -21,8 +21,8 @@ from gateway.wire.openai_responses.response import (
     now,
     reported,
     response_id,
-    tier_of,
 )
+from gateway.wire.tiers import openais
 from techniques.core.carried import carrying
 from techniques.core.errors import GatewayError
 from techniques.core.events import (
@@ -105,7 +105,7 @@ class ResponseEncoder:
         status, more = ended(self._finished.reason)
         told = self._told
         more |= {"usage": reported(told.usage if told else None, summary)}
-        more |= tier_of(told.mode if told else "")
+        more |= openais(told.mode if told else "")
         response = self._response(status, **more)
         return opening + trailer + self._events.write(f"response.{status}", {"response": response})
 

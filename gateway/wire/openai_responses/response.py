@@ -22,7 +22,6 @@ _INCOMPLETE: Final[Mapping[FinishReason, str]] = {
     "refusal": "content_filter",
 }
 """Why an answer is not all that it was to be; every other reason completes it."""
-_TIERS: Final = frozenset({"auto", "default", "flex", "scale", "priority"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +126,6 @@ def ended(reason: FinishReason) -> tuple[str, JsonObject]:
 def last_of(reason: FinishReason) -> Status:
     """Return the status of the last item of a response that ended so."""
     return "incomplete" if reason in _INCOMPLETE else "completed"
-
-
-def tier_of(mode: str) -> JsonObject:
-    """Return what is told of the way in which the provider served the call, if it is known."""
-    return {"service_tier": mode} if mode in _TIERS else {}
 
 
 def usage_of(usage: Usage) -> JsonObject:

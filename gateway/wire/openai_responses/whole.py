@@ -14,6 +14,7 @@ from gateway.wire.openai_responses.response import (
     reported,
     response_id,
 )
+from gateway.wire.tiers import openais
 from techniques.core.reply import Reply
 
 
@@ -25,5 +26,6 @@ def whole(call: Call, reply: Reply, summary: Summary) -> bytes:
     output = output_of(reply.parts, frame.names, last_of(reply.finish_reason), reply.logprobs)
     if summary.trace:
         more["lockgate"] = {"trace": [told(piece) for piece in summary.trace]}
+    more |= openais(reply.mode)
     usage = reported(reply.usage, summary)
     return orjson.dumps(frame.response(status, output, usage=usage, **more))
