@@ -20,6 +20,7 @@ from techniques.core.events import (
     ToolCallDelta,
     ToolCallStarted,
     UsageReported,
+    Warned,
 )
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Opaque
@@ -122,7 +123,10 @@ class Block:
             case "tool_use":
                 if not self._json and (given := self._block.get("input")):
                     yield from self._arguments(orjson.dumps(given).decode())
-            case "text" | "redacted_thinking":
+            case "text":
+                if self._block.get("citations"):
+                    yield Warned("citations_dropped", "citations")
+            case "redacted_thinking":
                 pass
             case _:
                 yield BlockAdded(Opaque("anthropic", self._whole()))

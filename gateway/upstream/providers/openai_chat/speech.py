@@ -18,6 +18,7 @@ from techniques.core.events import (
     ThinkingDelta,
     ToolCallDelta,
     ToolCallStarted,
+    Warned,
 )
 from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.request import Opaque
@@ -45,6 +46,7 @@ class Speech:
         self._tags = tags
         self._think = None if tags is None else TagSplitter(tags)
         self._started: set[int] = set()
+        self._cited = False
         self._early: dict[int, list[str]] = {}
         self._ids: dict[int, str] = {}
         self._extras: dict[int, JsonObject] = {}  # of calls that have no name yet
@@ -62,6 +64,9 @@ class Speech:
             yield RefusalDelta(refusal)
         for call in as_list(delta.get("tool_calls")):
             yield from self._call(as_object(call))
+        if delta.get("annotations") and not self._cited:
+            self._cited = True
+            yield Warned("citations_dropped", "annotations")
         if function := as_object(delta.get("function_call")):
             yield from self._call({"index": 0, "function": function})
 
