@@ -12,6 +12,8 @@ from gateway.upstream.account import Account
 
 NONE: Final[Amounts] = MappingProxyType({})
 NO_NEED: Final = Need(0, 0, 0, 0)
+_SURELY_ONE_TOKEN: Final = 6
+"""Bytes of text that are a token at least."""
 
 
 class Asking(NamedTuple):
@@ -34,3 +36,9 @@ class Asking(NamedTuple):
     own: Amounts
     held_s: float = 0.0
     leaves_at: float = inf
+
+
+def surely(account: Account, call: SubCall) -> int:
+    """Return how many tokens *call* is taken to be at least, whatever it then uses."""
+    stated = call.traits.stated if account.reserves else None
+    return max(call.traits.text_bytes // _SURELY_ONE_TOKEN, stated or 0)

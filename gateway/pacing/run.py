@@ -14,7 +14,7 @@ from gateway.clock import loop_time
 from gateway.metering.ledger import CallHeld, Ledger
 from gateway.pacing import errors
 from gateway.pacing.asker import Asker
-from gateway.pacing.asking import NO_NEED, NONE, Asking
+from gateway.pacing.asking import NO_NEED, NONE, Asking, surely
 from gateway.pacing.lease import Lease
 from gateway.pacing.leftovers import tell_full, tell_left
 from gateway.pacing.money import most_cost
@@ -31,15 +31,13 @@ from gateway.stores.ledger import (
     Unknown,
     Waiting,
 )
-from gateway.upstream.account import Account, is_probe
+from gateway.upstream.account import is_probe
 from techniques.core.request import Request
 
 _LOOK_S: Final = 1.0
 """After which a waiting call looks for itself, should nobody have told it."""
 _LOOK_AT_MONEY_S: Final = 0.05
 """The same for money that calls under way hold: nobody is told when they have ended."""
-_SURELY_ONE_TOKEN: Final = 6
-"""Bytes of text that are a token at least."""
 
 
 class Run:
@@ -156,7 +154,7 @@ class Run:
             target.name,
             call,
             need,
-            account.fitted(needs, _surely(account, call)),
+            account.fitted(needs, surely(account, call)),
             purse.pool,
             own,
         )
@@ -175,7 +173,10 @@ class Run:
         """Return *asking* as it was let through; what it holds may be less than it needs."""
         wave, (own, theirs) = await self._asker.ask_with_others(asking)
         began = loop_time() if isinstance(own, Waiting) or isinstance(theirs, Waiting) else None
-        own = await self._until_affordable(asking, own)
+        if wave is None and isinstance(own, Waiting) and is_money(own.binding):
+            own, theirs = await self._paid_first(asking, own)
+        else:
+            own = await self._until_affordable(asking, own)
         if isinstance(own, Waiting):
             tell_full(self._ledger, own, self._purse.sizes())
         errors.must_be_granted(own, self._purse.renews_s)
@@ -196,6 +197,16 @@ class Run:
         if isinstance(theirs, Granted) and self._standing.use == "none":
             self._asker.tag = theirs.tag
         return asking if began is None else asking._replace(held_s=loop_time() - began)
+
+    async def _paid_first(self, asking: Asking, own: Waiting) -> tuple[Answer, Answer]:
+        """Wait for money without holding what others could use meanwhile, then ask for that."""
+        self._asker.give_back(asking)
+        paid = await self._until_affordable(asking._replace(needs=NONE), own)
+        if not isinstance(paid, Granted):
+            return paid, own
+        self._asker.taken = True
+        _, theirs = await self._asker.ask([asking._replace(own=NONE)])
+        return paid, theirs
 
     async def _until_affordable(self, asking: Asking, own: Answer) -> Answer:
         """Wait as long as calls under way hold the money that *asking* needs."""
@@ -270,14 +281,9 @@ class Run:
         self._ledger.record(CallHeld(asking.label, account, reason, seconds, outcome))
 
     def _withdraw(self, asking: Asking) -> None:
-        """Give back what was granted, and leave the line.
-
-        What was granted counts as sent from then on, for that saves a round trip.
-        """
+        """Give back what was granted, and leave the line."""
         asking.account.health(asking.model).withdraw()
-        if asking.needs:
-            self._pacer.store.leave(asking.account.pool, asking.lease)
-            self._pacer.store.cancel(asking.account.pool, asking.lease)
+        self._asker.give_back(asking)
         if asking.own:
             self._uncount(asking)
             self._pacer.store.cancel(asking.purse, asking.lease)
@@ -286,9 +292,3 @@ class Run:
         """Have another sub-call take what the request takes, if it is *asking* that did."""
         if not asking.own.keys().isdisjoint(self._purse.with_call):
             self._counted = False
-
-
-def _surely(account: Account, call: SubCall) -> int:
-    """Return how many tokens *call* is taken to be at least, whatever it then uses."""
-    stated = call.traits.stated if account.reserves else None
-    return max(call.traits.text_bytes // _SURELY_ONE_TOKEN, stated or 0)

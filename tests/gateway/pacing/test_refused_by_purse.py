@@ -84,3 +84,25 @@ async def test_who_leaves_while_it_waits_for_money_takes_nothing_with_it() -> No
         state = await paced.store.peek(paced.account.pool)
 
     assert state.leases == 1
+
+
+@pytest.mark.parametrize("windows", [(WINDOW,), (replace(WINDOW, cap=2),)], ids=["wide", "narrow"])
+async def test_who_waits_for_money_keeps_nobody_from_the_account(
+    windows: tuple[WindowSpec, ...],
+) -> None:
+    poor, _ = CALLERS["money held"]
+    paced, provider = Paced(windows), Provider(Answer(takes_s=20))
+    await paced.store.define(paced.account.pool, windows)
+    began = anyio.current_time()
+
+    async with task_group() as group:
+        for _ in range(4):
+            group.start_soon(ask, paced.channel(provider, paced.run(poor)), ASKED)
+            await anyio.sleep(1)
+        await ask(paced.channel(provider, paced.run(Caller("rich"))), ASKED)
+        took = anyio.current_time() - began
+
+    assert took == pytest.approx(24)
+    assert len(provider.began) == 5, "who had to wait was served in the end"
+    state = await paced.store.peek(paced.account.pool)
+    assert (state.leases, state.queued) == (0, 0)
