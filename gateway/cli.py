@@ -89,6 +89,7 @@ def _tell_version(asked: bool) -> None:  # noqa: FBT001 - the signature is typer
         raise typer.Exit
 
 
+_ALSO = typer.Argument(help="The configuration file; with -c or without.")
 _VERSION = typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell it and end.")
 
 
@@ -97,9 +98,18 @@ def _all(*, version: Annotated[bool, _VERSION] = False) -> None:
     del version
 
 
+def _named(file: Path | None, config: Path | None) -> Path | None:
+    if file is not None and config is not None:
+        stop("Name one file, with -c or without.")
+    return file or config
+
+
 @main.command()
-def serve(config: Annotated[Path | None, FILE] = None) -> None:
+def serve(
+    file: Annotated[Path | None, _ALSO] = None, config: Annotated[Path | None, FILE] = None
+) -> None:
     """Run the gateway until it is told to stop."""
+    config = _named(file, config)
     loaded, known = checked(config)
     if warning := anyio.run(fetched, loaded.pricing.catalogue, loaded.upstream.proxy):
         typer.echo(f"warning: {warning}", err=True)
@@ -117,8 +127,13 @@ def serve(config: Annotated[Path | None, FILE] = None) -> None:
 
 
 @main.command()
-def check(file: Path) -> None:
+def check(
+    file: Annotated[Path | None, _ALSO] = None, config: Annotated[Path | None, FILE] = None
+) -> None:
     """Say what is wrong with a configuration file, or that nothing is."""
+    file = _named(file, config)
+    if file is None:
+        stop("Name the file: lockgate check FILE.")
     loaded, known = checked(file)
     if empty := list(empty_keys(loaded)):
         stop("\n".join(empty))

@@ -48,6 +48,18 @@ def test_a_file_that_is_right_is_said_to_be(file: Path) -> None:
     assert out[-1] == f"{file}: ok, 2 models, 0 keys"
 
 
+@pytest.mark.parametrize("command", ["check", "serve"])
+def test_a_file_is_named_with_c_or_without_and_once(tmp_path: Path, command: str) -> None:
+    file = str(tmp_path / "none.yaml")
+    bare, option = lockgate(command, file), lockgate(command, "-c", file)
+
+    assert bare == option
+    assert (bare[0], len(bare[2])) == (2, 1)
+    twice = lockgate(command, file, "-c", file)
+    assert twice == (2, [], ["error: Name one file, with -c or without."])
+    assert lockgate("check") == (2, [], ["error: Name the file: lockgate check FILE."])
+
+
 def test_one_is_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCKGATE_KEY_SECRET", "secret")
     hashed = digest("secret", "key")
@@ -135,7 +147,7 @@ def test_what_comes_of_another_fault_is_not_told(file: Path, text: str) -> None:
         (
             "upstream: {retrys: 1}",
             "upstream.retrys: there is no such setting; allowed here: connect_s, first_byte_s, "
-            "idle_s, retries, backoff_s, max_wait_s, pool, breaker",
+            "idle_s, retries, backoff_s, max_wait_s, pool, breaker, proxy",
         ),
         (
             "keys: [{name: k, hash: x, budget: {eur: 3}}]",
