@@ -17,6 +17,7 @@ from router_service.estimating.priors import arm_called, prior_gain, sort_of
 
 _DAY: Final = 86_400.0
 _UNPAIRED: Final = 0.5
+_BELIEF: Final = 2.0
 _LEAST_WEIGHT: Final = 1e-3
 _MIDDLE: Final = 0.5
 
@@ -53,9 +54,10 @@ def entries(known: Experience, profile: str, half_life_days: float) -> Entries:
     none = known.arms.get(PLAIN.name, -1)
     asked, told, base = _plain(columns, trust, none, len(known.requests))
     middle = float(np.average(told, weights=trust[asked])) if len(asked) else _MIDDLE
-    gain, sure = _gains(columns, base, (asked, told - middle, trust[asked]), middle)
     row = np.concatenate([np.flatnonzero((arms != none) & (trust > _LEAST_WEIGHT)), asked])
     mine = slice(len(row) - len(asked), None)
+    guess = _usual(columns, (asked, told - middle, trust[asked]), middle)
+    gain, luck, sure = _gains(columns, base, guess)
     arm = arms[row]
     arm[mine] = plain
     value = gain[row]
@@ -66,13 +68,16 @@ def entries(known: Experience, profile: str, half_life_days: float) -> Entries:
     costs[mine] = 0.0
     prior = _priors(known, row, arm, columns.cost)
     prior[mine] = middle
+    luck = np.where(arm == plain, 0.0, luck[row])
+    value = np.nan_to_num(value - prior)
+    value -= _owed(value, luck, counts, (arm, columns.groups[row]))
     return Entries(
         plain,
         row.astype(np.int32),
         arm,
         columns.request[row],
         columns.groups[row],
-        np.nan_to_num(value - prior),
+        value,
         prior,
         counts,
         np.nan_to_num(columns.cost[row]),
@@ -108,24 +113,70 @@ def _plain(
     return rows[first].astype(np.int32), base[asked], base
 
 
-def _gains(
-    columns: Columns, base: Numbers, told: tuple[Codes, Numbers, Numbers], middle: float
-) -> tuple[Numbers, Numbers]:
-    """Return the gain of each row over its plain call, and its share: less where that is guessed.
+def _usual(columns: Columns, told: tuple[Codes, Numbers, Numbers], middle: float) -> Numbers | None:
+    """Return what plain calls of such requests came to, for each row; None where none is known.
 
-    Guessed is what the plain calls of such requests came to.
+    *told* are the requests of which it is known, by how much each was above the *middle*, and the
+    weights.
     """
-    asked, left, trust = told
+    asked, above, trust = told
+    if not len(asked):
+        return None
+    nobody = np.zeros(len(asked), np.int32)
+    levels, _ = fitted(above, trust, nobody, columns.groups[asked])
+    kinds, inverse = np.unique(columns.groups, axis=0, return_inverse=True)
+    guesses = np.array([middle + levels.at(0, tuple(each)) for each in kinds], np.float64)
+    return guesses[inverse.reshape(-1)]
+
+
+def _gains(
+    columns: Columns, base: Numbers, guess: Numbers | None
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the gain of each row over its plain call, its luck, and its share.
+
+    Where the plain call's quality is not known, it is *guess*: what those of such requests came
+    to. Such a row counts less. Luck is how far the plain answer was below what is guessed.
+    """
     paired = np.where(np.isnan(columns.plain), base[columns.request], columns.plain)
     missing = np.isnan(paired) & ~np.isnan(columns.quality)
-    if missing.any() and len(asked):
-        nobody = np.zeros(len(asked), np.int32)
-        levels, _ = fitted(left, trust, nobody, columns.groups[asked])
-        rows = np.flatnonzero(missing)
-        kinds, inverse = np.unique(columns.groups[rows], axis=0, return_inverse=True)
-        guesses = np.array([levels.at(0, tuple(each)) for each in kinds])
-        paired[rows] = middle + guesses[inverse.reshape(-1)]
-    return columns.quality - paired, np.where(missing, _UNPAIRED, 1.0)
+    luck = np.zeros(len(paired))
+    if guess is not None:
+        luck = np.nan_to_num(guess - paired)
+        paired = np.where(missing, guess, paired)
+    return columns.quality - paired, luck, np.where(missing, _UNPAIRED, 1.0)
+
+
+def _owed(value: Numbers, luck: Numbers, counts: Numbers, of: tuple[Codes, Codes]) -> Numbers:
+    """Return what of each *value* an arm owes to *luck*: of its rows in the same groups, the mean.
+
+    Where the plain answers beside which it was tried happened to be bad, it seems to gain much.
+    What other answers to the same requests share of that is no luck: those requests were hard.
+    """
+    unshared = (1 - _shared(value - luck, luck, of[0], counts)) * luck
+    _, cell = np.unique(np.column_stack(of), axis=0, return_inverse=True)
+    return _mean_of(unshared, counts, cell.reshape(-1).astype(np.int32))
+
+
+def _shared(own: Numbers, luck: Numbers, arm: Codes, counts: Numbers) -> float:
+    """Return how much of the *luck* of a plain answer the others to the same request have, too.
+
+    *own* is what they are above what is guessed of plain ones. It is 1 until rows say less.
+    Source: Deng, Xu, Kohavi and Walker 2013, section 3 (the coefficient of a control variate).
+    """
+    rows = np.flatnonzero((counts > 0) & (luck != 0))
+    if not len(rows):
+        return 1.0
+    arms, weights = arm[rows], counts[rows]
+    apart = [each[rows] - _mean_of(each[rows], weights, arms) for each in (own, luck)]
+    both = -float((weights * apart[0] * apart[1]).sum())
+    return min(max((both + _BELIEF) / (float((weights * apart[1] ** 2).sum()) + _BELIEF), 0.0), 1.0)
+
+
+def _mean_of(values: Numbers, weights: Numbers, of: Codes) -> Numbers:
+    """Return for each row the mean of *values* over those that are *of* the same."""
+    sums, rows = np.bincount(of, weights * values), np.bincount(of, weights)
+    means: Numbers = np.divide(sums, rows, out=np.zeros(len(sums)), where=rows > 0)[of]
+    return means
 
 
 def _priors(known: Experience, row: Codes, arm: Codes, cost: Numbers) -> Numbers:

@@ -12,7 +12,7 @@ import numpy as np
 from router_service.contract import Features, RouteQuery
 from router_service.estimating.entries import Entries, arm_costs, entries
 from router_service.estimating.experience import COUNTED, Experience, counted
-from router_service.estimating.levels import ARM_KAPPA, Levels, fitted, moved
+from router_service.estimating.levels import COST_KAPPA, Levels, fitted, moved
 from router_service.estimating.neighbours import (
     Near,
     Neighbourhood,
@@ -23,7 +23,7 @@ from router_service.estimating.neighbours import (
     neighbourhood,
 )
 from router_service.estimating.partition import Matrix, Numbers, unit
-from router_service.estimating.spreads import seconds, spreads
+from router_service.estimating.spreads import Spreads, seconds, spreads
 from router_service.estimating.trend import Trend, trend
 from router_service.estimating.trust import Trust, trust
 
@@ -60,7 +60,7 @@ class Fit:
     costs: Levels
     cost_left: Numbers
     usual: Sequence[float | None]
-    spreads: Numbers
+    spreads: Spreads
     seconds: Numbers
     neighbourhoods: Mapping[str, Neighbourhood]
 
@@ -132,13 +132,18 @@ class View:
         """Return what *arm* usually cost, in plain calls; None if it is not known."""
         return self._fit.usual[arm] if arm >= 0 else None
 
-    def plain_quality(self, doubt: float) -> float | None:
-        """Return how good the plain call's answer is expected to be, None where nothing tells."""
-        made = self._fit.entries
+    def plain_quality(self, doubt: float) -> tuple[float, float] | None:
+        """Return how good the plain call's answer is expected to be, and how sure that is.
+
+        None where nothing tells. The second is a standard deviation: values between 0 and 1 vary by
+        no more than those that are one or the other.
+        """
+        made, kappa = self._fit.entries, self._fit.kappa
         if not self._fit.gains.rows(made.plain):
             return None
-        quality, _, _ = self.gain(made.plain, made.middle, doubt)
-        return min(max(quality, 0.0), 1.0)
+        expected, _, rows = self.gain(made.plain, made.middle, doubt)
+        quality = min(max(expected, 0.0), 1.0)
+        return quality, math.sqrt(quality * (1 - quality) / (rows + kappa))
 
     def gain(self, arm: int, above: float, doubt: float) -> tuple[float, float, float]:
         """Return what *arm* is expected to gain, its standard deviation, and rows like this one.
@@ -148,7 +153,7 @@ class View:
         """
         kappa, place = self._fit.kappa, self._place
         if arm < 0:
-            return above, float(self._fit.spreads[-1]) / math.sqrt(kappa), 0.0
+            return above, self._fit.spreads.at(arm, place.groups) / math.sqrt(kappa), 0.0
         above += self._fit.gains.at(arm, place.groups)
         above += place.trust.trend * self._fit.trend.at(arm, place.numbers)
         rows, surest = 0.0, kappa + self._fit.gains.rows(arm)
@@ -156,7 +161,7 @@ class View:
             rows = float(self._gain_rows[arm])
             above += place.trust.near * float(self._gain[arm]) * rows / (rows + kappa * doubt)
             kappa = min((rows + kappa) / place.trust.near - rows, surest)
-        return above, float(self._fit.spreads[arm]) / math.sqrt(rows + kappa), rows
+        return above, self._fit.spreads.at(arm, place.groups) / math.sqrt(rows + kappa), rows
 
     def cost(self, arm: int, prior: float, doubt: float) -> float:
         """Return what *arm* is expected to cost, in plain calls; *prior*: before it was seen."""
@@ -165,7 +170,7 @@ class View:
             return prior
         usual, rows = fit.usual[arm], fit.costs.rows(arm)
         if usual is not None:
-            above = (rows * math.log(usual) + ARM_KAPPA * above) / (rows + ARM_KAPPA)
+            above = (rows * math.log(usual) + COST_KAPPA * above) / (rows + COST_KAPPA)
             above += fit.costs.at(arm, self._place.groups)
         if self.similarity is not None:
             near = float(self._cost_rows[arm])
@@ -249,7 +254,7 @@ def _costs(known: Experience, made: Entries) -> tuple[Levels, Numbers, Sequence[
     """Return the levels of the logarithm of costs about the usual one of each arm, and that."""
     usual = [*arm_costs(known.columns, known.columns.cost, made.plain), None]
     apart = np.array([math.log(each) if each else 0.0 for each in usual])[made.arm]
-    return *fitted(made.cost - apart, made.costs, made.arm, made.groups), usual
+    return *fitted(made.cost - apart, made.costs, made.arm, made.groups, least=COST_KAPPA), usual
 
 
 def _numbers(known: Experience, made: Entries, encoder: str) -> Matrix:

@@ -18,6 +18,9 @@ from router_service.estimating.partition import Codes, Numbers
 Keys: TypeAlias = NDArray[np.int64]
 ARM_KAPPA: Final = 20.0
 KIND_KAPPA: Final = 20.0
+COST_KAPPA: Final = (
+    1.0  # what calls cost differs little from one to the next, and from a guess much
+)
 _LEAST_KAPPA: Final = 5.0
 _MOST_KAPPA: Final = 1e6
 _NOTHING: Final = (0.0, 0.0)
@@ -51,18 +54,21 @@ class Levels:
         return self.levels[0].at(arm, 0)[1]
 
 
-def fitted(values: Numbers, weights: Numbers, arms: Codes, groups: Codes) -> tuple[Levels, Numbers]:
+def fitted(
+    values: Numbers, weights: Numbers, arms: Codes, groups: Codes, *, least: float | None = None
+) -> tuple[Levels, Numbers]:
     """Return the levels of *values*, a column of *groups* each, and what they leave over.
 
     How far arms are shrunk is fixed. Groups are shrunk as far as their values say, and not less
     than a fixed amount: where they differ by no more than chance would have it, they add nothing.
+    *least* takes the place of all of these amounts.
     """
     left = values.copy()
     found = []
     for place, column in enumerate((np.zeros_like(arms), *groups.T)):
-        least = (ARM_KAPPA, KIND_KAPPA, _LEAST_KAPPA)[min(place, 2)]
+        fewest = (ARM_KAPPA, KIND_KAPPA, _LEAST_KAPPA)[min(place, 2)] if least is None else least
         several = place > 0 and len(np.unique(column)) > 1
-        level, adds = _level(left, weights, _keys(arms, column), least, told=several)
+        level, adds = _level(left, weights, _keys(arms, column), fewest, told=several)
         left -= adds
         found.append(level)
     return Levels(tuple(found)), left

@@ -57,7 +57,8 @@ class Semknn:
         if view.far:
             match = "default"
         doubt = 1.0 if match == "exact" else _DOUBT
-        scoring = _Scoring(self.settings, query, view, doubt)
+        plain = view.plain_quality(doubt)
+        scoring = _Scoring(self.settings, query, (view, doubt), _room(plain))
         free = [offer for offer in query.offers if not offer.masked]
         return Scores(
             {offer.arm: scoring.score(offer) for offer in free},
@@ -65,7 +66,7 @@ class Semknn:
             match,
             view.similarity,
             profile,
-            view.plain_quality(doubt),
+            None if plain is None else plain[0],
             {offer.arm: offer.masked for offer in query.offers if offer.masked},
             estimate=match != "exact",
         )
@@ -99,15 +100,20 @@ def semknn(settings: RoutersSettings) -> Scorer:
     return fitted(settings.semknn, nothing())
 
 
+def _room(plain: tuple[float, float] | None) -> float:
+    """Return by how much an answer may well be better than the *plain* one: no more than right."""
+    return 1.0 if plain is None else 1.0 - max(plain[0] - _OPTIMISM * plain[1], 0.0)
+
+
 class _Scoring:
-    """The scores of one query."""
+    """The scores of one query. *room* is how much better than the plain call's an answer may be."""
 
     def __init__(
-        self, settings: SemknnSettings, query: RouteQuery, view: View, doubt: float
+        self, settings: SemknnSettings, query: RouteQuery, known: tuple[View, float], room: float
     ) -> None:
         self._query = query
-        self._view = view
-        self._doubt = doubt
+        self._view, self._doubt = known
+        self._room = room
         self._caution = settings.strict_caution if query.strict else settings.caution
         self._hurry = settings.latency_weight
         self._sort = sort_of(query.features.kind, query.features.category)
@@ -121,11 +127,13 @@ class _Scoring:
         cost = self._view.cost(code, expected, self._doubt)
         above = prior_gain(arm, self._sort, self._view.usual(code) or offer.cost)
         gain, spread, rows = self._view.gain(code, above, self._doubt)
-        mean = 100 * gain - self._query.lambda_ * (cost - 1)
-        mean -= self._hurry * self._view.seconds(code) / _SECONDS
+        gain = min(gain, self._room)
+        took = self._query.lambda_ * (cost - 1)
+        took += self._hurry * self._view.seconds(code) / _SECONDS
+        mean = 100 * gain - took
         return Score(
             mean - 100 * self._caution * spread,
-            mean + 100 * _OPTIMISM * spread,
+            min(mean + 100 * _OPTIMISM * spread, 100 * self._room - took),
             gain,
             spread,
             cost,
