@@ -7,6 +7,7 @@ random: by the mean over several carried-out answers of each arm to each of thes
 
 python -m bench.router.end_to_end            some minutes
 python -m bench.router.end_to_end --quick    one minute, rougher
+python -m bench.router.end_to_end --seeds 1..5    each of them, and what they come to together
 python -m bench.router.end_to_end --share 0.03 --unpaired    as a gateway does it by default
 """
 
@@ -84,6 +85,11 @@ class Proof:
     explored_usd: float
     budget_usd: float
     explored: int
+
+    @property
+    def nearest(self) -> Compared:
+        """The rival that the router is least above."""
+        return min(self.rivals, key=lambda rival: rival.above)
 
     @property
     def holds(self) -> bool:
@@ -320,19 +326,56 @@ def table(found: Proof) -> str:
     return "\n".join(lines)
 
 
+def seeds_of(told: str) -> Sequence[int]:
+    """Return the seeds from the first to the last of ``FIRST..LAST``, or the only one."""
+    first, _, last = told.partition("..")
+    return range(int(first), int(last or first) + 1)
+
+
+def together(found: Mapping[int, Proof]) -> str:
+    """Return what came of several seeds as Markdown: each beside its nearest rival."""
+    lines = [
+        "| seed | utility | the nearest | above it by | 95 % | tried out, of | holds |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for seed, one in found.items():
+        near = one.nearest
+        spent = f"${one.explored_usd:.3f} of ${one.budget_usd:.3f}"
+        interval = f"{near.low:+.1f} to {near.high:+.1f}"
+        lines.append(
+            f"| {seed} | {one.utility:.1f} | `{near.name}` {near.utility:.1f} | {near.above:+.1f} "
+            f"| {interval} | {spent} | {'yes' if one.holds else 'no'} |"
+        )
+    above = np.array([one.nearest.above for one in found.values()])
+    half = 1.96 * float(above.std(ddof=1)) / len(above) ** 0.5 if len(above) > 1 else float("nan")
+    held = sum(one.holds for one in found.values())
+    lines += [
+        "",
+        f"It holds for {held} of {len(found)} seeds. Above the nearest, the mean of all: "
+        f"{above.mean():+.1f} ({above.mean() - half:+.1f} to {above.mean() + half:+.1f}).",
+    ]
+    return "\n".join(lines)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; 1 where the router is not above all others, or spent too much."""
     parser = argparse.ArgumentParser(prog="python -m bench.router.end_to_end")
     parser.add_argument("--quick", action="store_true", help="one minute, rougher")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=seeds_of, help="FIRST..LAST, one after the other")
     parser.add_argument("--share", type=float, default=0.5, help="of the spend, to try arms out")
     parser.add_argument("--unpaired", action="store_true", help="nothing is said of plain answers")
     given = parser.parse_args(arguments)
     size = Size(600, 60, 2) if given.quick else Size()
     size = replace(size, paired=not given.unpaired)
-    found = anyio.run(proof, size, given.seed, given.share)
-    sys.stdout.write(table(found) + "\n")
-    return 0 if found.holds else 1
+    found: dict[int, Proof] = {}
+    for seed in given.seeds or [given.seed]:
+        found[seed] = anyio.run(proof, size, seed, given.share)
+        sys.stdout.write(f"Seed {seed}.\n\n{table(found[seed])}\n\n")
+        sys.stdout.flush()
+    if given.seeds:
+        sys.stdout.write(together(found) + "\n")
+    return 0 if all(one.holds for one in found.values()) else 1
 
 
 if __name__ == "__main__":

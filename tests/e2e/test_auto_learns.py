@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.router.end_to_end import Compared, Proof, Size, compared, proof, utilities
+from bench.router.end_to_end import (
+    Compared,
+    Proof,
+    Size,
+    compared,
+    proof,
+    seeds_of,
+    together,
+    utilities,
+)
 from bench.router.workload import KINDS, prompts
 
 SMALL = Size(learnt=240, judged=25, answers=1, refresh=20)
@@ -28,6 +37,25 @@ def test_what_is_overspent_or_not_above_all_others_is_no_proof(
 ) -> None:
     rivals = [Compared("a", 80.0, 9.0, 5.0, 13.0), Compared("b", 88.0, 1.0, low, 2.0)]
     assert Proof(89.0, rivals, {}, spent, 1.0, 9).holds is holds
+
+
+def test_several_seeds_are_told_beside_their_nearest_rivals() -> None:
+    rivals = [Compared("a", 80.0, 9.0, 5.0, 13.0), Compared("b", 86.0, 3.0, 1.0, 5.0)]
+    behind = [Compared("a", 80.0, -1.0, -3.0, 1.0)]
+    found = {
+        4: Proof(89.0, rivals, {}, 0.5, 1.0, 9),
+        5: Proof(79.0, behind, {}, 0.5, 1.0, 9),
+    }
+
+    told = together(found).splitlines()
+
+    assert list(seeds_of("4..5")) == [4, 5]
+    assert list(seeds_of("7")) == [7]
+    assert "| 4 | 89.0 | `b` 86.0 | +3.0 | +1.0 to +5.0 | $0.500 of $1.000 | yes |" in told
+    assert "| 5 | 79.0 | `a` 80.0 | -1.0 | -3.0 to +1.0 | $0.500 of $1.000 | no |" in told
+    assert told[-1].startswith(
+        "It holds for 1 of 2 seeds. Above the nearest, the mean of all: +1.0"
+    )
 
 
 def test_the_workload_has_all_kinds_and_is_the_same_for_a_seed() -> None:
