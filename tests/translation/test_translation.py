@@ -21,9 +21,9 @@ ELSEWHERE = {
     "openai_responses.input.item_reference",
 }
 """What the gateway sees to before a body is written anew, or refuses."""
-KNOWN_LOSSES = {"thinking_dropped", "max_tokens_raised"}
-"""What a value of an example comes to at its own provider: reasoning that nobody signed, a limit
-that is lower than the reasoning that is asked for."""
+KNOWN_LOSSES = {"custom_tool_as_function", "max_tokens_raised", "thinking_dropped"}
+"""What a value of an example comes to at its own provider: a chat client's tool that takes plain
+text, a limit that is lower than the reasoning asked for, reasoning that nobody signed."""
 
 
 def own_outcomes(upstream: Upstream) -> dict[Field, Outcome]:
