@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,6 +17,7 @@ from starlette.types import Message, Receive, Send
 from gateway.metering.holds import Holding
 from gateway.metering.ledger import Ledger
 from gateway.wire.dialect import Call, Dialect, Encoder, Summary
+from gateway.wire.vigil import Vigil, begun
 from techniques.core.errors import GatewayError
 from techniques.core.events import (
     Event,
@@ -103,8 +104,8 @@ class Exchange:
         *encoder* makes what writes it if it is streamed.
 
         The watcher is a bare task, the only one in the product: a task group costs a small
-        request a tenth of all it takes. It is cancelled here, and only ever waits or pings. A whole
-        answer has none where the server can tell a callback.
+        request a tenth of all it takes. It is cancelled here, and only waits or pings. Where the
+        server tells a callback, a whole answer has none, a stream from its first silence or hold.
 
         Raises:
             GatewayError: The answer failed before anything was sent.
@@ -114,7 +115,7 @@ class Exchange:
         if self.call.streamed:
             self._writer = writer = encoder()
             sending = self._stream(answer, writer)
-            stop = _begun(self._stay_alive(serving, writer, keepalive_s))
+            stop = self._watch_stream(serving, writer, keepalive_s)
         else:
             sending = self._whole(answer)
             stop = self._watch(serving)
@@ -129,9 +130,22 @@ class Exchange:
     def _watch(self, serving: asyncio.Task[Any]) -> Callable[[], object]:
         """Wait for the client to leave; return what ends that."""
         if self.leaving is None:
-            return _begun(self._await_leaving(serving))
+            return begun(self._await_leaving(serving))
         self.leaving(partial(self._left, serving))
         return partial(self.leaving, None)
+
+    def _watch_stream(
+        self, serving: asyncio.Task[Any], encoder: Encoder, keepalive_s: float
+    ) -> Callable[[], object]:
+        """Do so, and keep a silent stream alive until then."""
+        if self.leaving is None:
+            leaving = partial(self._await_leaving, serving)
+            return begun(self._stay_alive(encoder, keepalive_s, leaving))
+        watching = partial(self._stay_alive, encoder, keepalive_s, anyio.sleep_forever)
+        vigil = Vigil(watching, self._watch(serving))
+        self.ledger.holds.watch = vigil.begin
+        vigil.begin_after(keepalive_s, serving.get_loop())
+        return vigil.end
 
     async def _await_leaving(self, serving: asyncio.Task[Any]) -> None:
         while (await self.receive())["type"] != "http.disconnect":
@@ -145,9 +159,9 @@ class Exchange:
             serving.cancel()
 
     async def _stay_alive(
-        self, serving: asyncio.Task[Any], encoder: Encoder, keepalive_s: float
+        self, encoder: Encoder, keepalive_s: float, over: Callable[[], Awaitable[None]]
     ) -> None:
-        """Wait for the client to leave; keep a silent stream alive until then."""
+        """Keep a silent stream alive until it is *over*."""
         self.ledger.holds.watch = self._look_again
         while not self.ended:
             holding = self.ledger.holds.longest
@@ -156,7 +170,7 @@ class Exchange:
                 await self._write(encoder.ping() if holding is None else _held(holding, encoder))
                 continue
             with anyio.move_on_after(due_s) as self._nap:
-                await self._await_leaving(serving)
+                await over()
                 return
 
     def _due_s(self, keepalive_s: float, holding: Holding | None) -> float:
@@ -262,11 +276,6 @@ class Exchange:
             await self.send(message)
         except RuntimeError as error:  # a server that could not see the client leave
             raise Gone("The client left.") from error
-
-
-def _begun(watching: Coroutine[Any, Any, None]) -> Callable[[], object]:
-    """Begin a watcher, and return what ends it."""
-    return asyncio.create_task(watching).cancel  # noqa: TID251 - see ``Exchange.respond``
 
 
 def _held(holding: Holding, encoder: Encoder) -> bytes:

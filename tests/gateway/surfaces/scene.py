@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -24,6 +25,7 @@ from gateway.upstream.http import HttpChannel, Patience
 from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.redact import Mask
 from pricing.price import Price
+from router_service.groundwork.response import LEAVING
 from techniques import catalog
 from techniques.core.json import Json
 from techniques.core.registry import load
@@ -153,18 +155,49 @@ class Stage:
         pairs = [
             (name.encode(), value.encode("latin-1")) for name, value in (headers or {}).items()
         ]
-        scope = {"type": "http", "method": "POST", "path": "/", "headers": pairs}
+        scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/", "headers": pairs}
+        if client.tells:
+            scope["extensions"] = {LEAVING: client.gone.tell}
         await self.endpoint(scope, client.receives or client.receive, client.send)
         return client
 
 
+class Gone:
+    """The client's leaving: waited for, or told to a callback in the loop's next turn."""
+
+    def __init__(self) -> None:
+        self._event = anyio.Event()
+        self._told: Callable[[], object] | None = None
+
+    def set(self) -> None:
+        self._event.set()
+        self.tell(self._told)
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+    def tell(self, told: Callable[[], object] | None) -> None:
+        self._told = told
+        if told is not None and self._event.is_set():
+            asyncio.get_running_loop().call_soon(self._tell)
+
+    def _tell(self) -> None:
+        if self._told is not None:
+            self._told()
+
+
 class Client:
-    """The ASGI server's side: gives the body, takes what is sent, and may leave."""
+    """The ASGI server's side: gives the body, takes what is sent, and may leave.
+
+    ``tells``: whether a callback can be told of that, as our own server does.
+    """
+
+    tells = False
 
     def __init__(self, on_send: Callable[[bytes], None] | None = None) -> None:
         self.body = b""
         self.sent: list[dict[str, Any]] = []
-        self.gone = anyio.Event()
+        self.gone = Gone()
         self._asked = False
         self._on_send = on_send
         self.receives: Callable[[], Awaitable[Json]] | None = None

@@ -29,6 +29,12 @@ PING = b": ping\n\n"
 BROKEN = UpstreamFailed("The connection broke.", "transport", retryable=True)
 
 
+@pytest.fixture(params=[False, True], ids=["waited for", "told"], autouse=True)
+def told_or_not(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Serve as under any server, and as under our own, which tells of a client's leaving."""
+    monkeypatch.setattr(Client, "tells", request.param)
+
+
 async def test_a_stream_is_passed_on_byte_for_byte_as_it_comes() -> None:
     stage = Stage(streamed())
 
@@ -292,6 +298,7 @@ async def _held_for(dialect: Dialect, seconds: float, keepalive_s: float) -> Cli
     exchange = respond.Exchange(
         dialect, call, client.receive, client.send, ledger, list, lambda: summary
     )
+    exchange.leaving = client.gone.tell if client.tells else None
     await exchange.respond(answer(), lambda: dialect.encoder(call, "r", "m"), keepalive_s)
     return client
 
