@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gateway.upstream.families import thinks_of
 from techniques.core.capabilities import Capabilities, Prefill
 from techniques.core.errors import RequestRejected
 from techniques.core.events import Warned
@@ -298,3 +299,21 @@ def test_ids_that_are_too_long_are_shortened_alike_in_calls_and_results(length: 
     assert len(set(ids)) == 2
     assert all(len(own) <= 40 for own in ids)
     assert (ids == [one, two]) == (length == 40)
+
+
+@pytest.mark.parametrize(
+    ("model", "kept"),
+    [("gpt-5.2", False), ("o4-mini", False), ("gpt-4.1", True), ("openai/gpt-oss-20b", True)],
+)
+def test_models_that_refuse_stop_sequences_get_none_of_a_client_of_another_api(
+    model: str, *, kept: bool
+) -> None:
+    thinks = thinks_of(model, "openai_chat", "https://api.openai.com/v1")
+    to = replace(TARGET, model=model, thinks=thinks)
+    request = neutral(sampling=Sampling(stop=("END",)), dialect="anthropic")
+
+    body, call = written(request, to)
+
+    assert body.get("stop") == (["END"] if kept else None)
+    assert (Warned("stop_dropped", "stop") in call.warnings) is not kept
+    assert written(replace(request, dialect="openai_chat"), to)[0]["stop"] == ["END"]

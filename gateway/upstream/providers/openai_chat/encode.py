@@ -107,7 +107,7 @@ def _written(request: Request, target: Target, losses: Losses) -> Body:
         "response_format": _format(request.response_format, native=losses.native),
         "user": request.user,
         **_choice(request),
-        **_sampling(request.sampling, losses),
+        **_sampling(request.sampling, target, losses),
     }
     body: JsonObject = {
         "model": target.model,
@@ -134,10 +134,13 @@ def _begun(body: JsonObject, target: Target) -> JsonObject:
             return {}
 
 
-def _sampling(sampling: Sampling, losses: Losses) -> JsonObject:
+def _sampling(sampling: Sampling, target: Target, losses: Losses) -> JsonObject:
     if sampling.top_k is not None and not losses.native and "top_k" not in losses.takes:
         losses.drop("field_dropped", "top_k")
         sampling = replace(sampling, top_k=None)
+    if sampling.stop and not losses.native and target.thinks.newer_limit:
+        losses.drop("stop_dropped", "stop")  # OpenAI's reasoning models refuse it
+        sampling = replace(sampling, stop=())
     return {
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
