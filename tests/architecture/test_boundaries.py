@@ -29,7 +29,7 @@ _LAST_RESORTS = {
     "router_service/store/learner.py": 1,  # what cannot be learnt must not end who decides
 }
 """How many ``except Exception`` each module may have; each logs the traceback."""
-_WATCHERS = {"gateway/wire/respond.py": 1}  # listens for the client's leaving
+_WATCHERS = {"gateway/wire/vigil.py": 1}  # listens for the client's leaving
 """Where a bare task may be started."""
 
 
