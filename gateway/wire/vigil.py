@@ -17,14 +17,16 @@ def begun(watching: Watching) -> Callable[[], object]:
 class Vigil:
     """Watches from when it is begun: most streams are over before there is a silence in them.
 
-    At its end *stop* is called, too.
+    At its end *stop* is called, too. After that it begins no more: a run whose client has left may
+    go on, and be held.
     """
 
-    __slots__ = ("_end", "_stop", "_timer", "_watch")
+    __slots__ = ("_end", "_over", "_stop", "_timer", "_watch")
 
     def __init__(self, watch: Callable[[], Watching], stop: Callable[[], object]) -> None:
         self._watch = watch
         self._stop = stop
+        self._over = False
         self._end: Callable[[], object] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -34,11 +36,13 @@ class Vigil:
 
     def begin(self) -> None:
         """Begin now."""
-        self._drop()
-        self._end = begun(self._watch())
+        if not self._over:
+            self._drop()
+            self._end = begun(self._watch())
 
     def end(self) -> None:
         """Watch no more."""
+        self._over = True
         self._drop()
         self._stop()
 
