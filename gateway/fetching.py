@@ -16,6 +16,7 @@ from gateway.config.pricing import CatalogueConfig
 from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import HttpCall
 from gateway.upstream.transport import Response
+from gateway.upstreams import revealed
 from pricing.files import FileRecord, UnusablePrices, parsed, written
 from pricing.formats.openrouter import PROVIDER
 from techniques.core.errors import UpstreamFailed
@@ -71,8 +72,8 @@ async def _got(address: str, proxy: SecretStr | None) -> bytes:
     url = urlsplit(address)
     root = urlunsplit((url.scheme, url.netloc, "", "", ""))
     path = urlunsplit(("", "", url.path or "/", url.query, ""))
-    by = None if proxy is None else proxy.get_secret_value()
-    transport = PooledTransport(Endpoint(root, {}, _CONNECT_S, allow_private=True, proxy=by))
+    by = Endpoint(root, {}, _CONNECT_S, allow_private=True, proxy=revealed(proxy))
+    transport = PooledTransport(by)
     try:
         call = HttpCall(path, b"", {}, method="GET")
         response = await transport.post(call, monotonic() + _WITHIN_S)

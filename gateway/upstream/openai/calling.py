@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from hashlib import sha256
 from typing import Final
 
+from gateway.upstream.openai.ids import shortened as cut
 from gateway.upstream.provider import Reader
 from techniques.core.events import Event, ToolCallStarted
 from techniques.core.request import Message, Part, Request, Tool, ToolCall, ToolChoice
@@ -21,10 +21,7 @@ _MARK: Final = 12
 
 def short(name: str) -> str:
     """Return the *name* of a tool as these APIs take it, the same each time."""
-    if len(name) <= _LONGEST:
-        return name
-    mark = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK]
-    return f"{name[: _LONGEST - _MARK - 1]}_{mark}"
+    return cut(name, _LONGEST, _MARK)
 
 
 def shortened(request: Request) -> Request:
