@@ -7,7 +7,6 @@ from gateway.config.load import (
     Secrets,
     hand_down,
     handed_down,
-    is_unread,
     load,
     secrets,
 )
@@ -38,7 +37,6 @@ __all__ = [
     "UpstreamConfig",
     "hand_down",
     "handed_down",
-    "is_unread",
     "load",
     "secrets",
 ]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-import yaml
 from pydantic import BaseModel, ValidationError, model_validator
 from pydantic_settings import SettingsConfigDict, SettingsError
 
@@ -18,20 +17,24 @@ from gateway.config.partial import Partial
 from gateway.config.schema import Config, Dialect, unknown_names
 from gateway.credentials import is_credential
 from router_service.groundwork.environment import FromEnvironment
-from router_service.groundwork.strict import read_yaml
+from router_service.groundwork.filling import (
+    PREFIX,
+    Filling,
+    Unreadable,
+    sections,
+    unknown_sections,
+)
 
-_PREFIX = "LOCKGATE_"
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET = re.compile(
     r"providers\..+\.api_key|router\.(token|embedding\.api_key|store\.encryption.*)|metrics\.token"
     r"|attention\.persons\..+_secret|journal\.encryption.*"
 )
 _ADDRESSES = re.compile(r"store\.redis|database\.url|(?:upstream|providers\.[^.]+)\.proxy")
-_WITH_PASSWORD = re.compile(r"//[^/@]*:[^/@$]+@")
-_FILES = re.compile(  # named from the folder of the configuration
+_FILES = re.compile(
     r"reliability\.calibration|router\.(embedding\.folder|acm_linear\.file)"
     r"|pricing\.(prices|tables\.\d+|catalogue\.(file|cache))"
 )
+_WRITTEN = ((_SECRET, Filling.secret), (_ADDRESSES, Filling.address), (_FILES, Filling.path))
 _HEADER = re.compile(r"(?:providers\..+|tracing)\.headers\.([^.]+)")
 _SCHEME = re.compile(r"[A-Za-z]+ +")
 
@@ -63,7 +66,7 @@ class Secrets:
 
 
 class _Settings(FromEnvironment, Config):
-    model_config = SettingsConfigDict(env_prefix=_PREFIX)
+    model_config = SettingsConfigDict(env_prefix=PREFIX)
 
 
 class _Unrelated(_Settings):
@@ -82,7 +85,7 @@ def load(path: Path | None) -> Config:
     """
     problems: list[str] = []
     tree = embedded(os.environ) if path is None else _tree(path, problems)
-    problems += _unknown_sections()
+    problems += unknown_sections(os.environ, Config.model_fields)
     try:
         if not problems:
             return _Settings(**tree)
@@ -119,86 +122,29 @@ def _all_faults(tree: dict[str, Any], problems: Sequence[str]) -> ConfigError:
 
 def secrets() -> Secrets:
     """Return the secrets of the process environment; an empty one is none."""
-    key_secret, admin_token = (os.environ.get(_PREFIX + n) for n in ("KEY_SECRET", "ADMIN_TOKEN"))
+    key_secret, admin_token = (os.environ.get(PREFIX + n) for n in ("KEY_SECRET", "ADMIN_TOKEN"))
     return Secrets(key_secret or None, admin_token or None)
 
 
 def _tree(path: Path, problems: list[str]) -> dict[str, Any]:
+    filling = Filling(path.parent, os.environ, problems)
     try:
-        text = path.read_text(encoding="utf-8")
-        read = read_yaml(text)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        told = " ".join(str(error).split())  # one fault, one line
-        raise ConfigError(f"{path}: {told}") from error
-    if read is None:
-        return {}
-    if not isinstance(read, dict):
-        raise ConfigError(f"{path}: the file must be a mapping of sections")
-    return {
-        str(name): _filled(value, str(name), path.parent, problems) for name, value in read.items()
-    }
+        read = sections(path)
+    except Unreadable as error:
+        raise ConfigError(str(error)) from error
+    return {name: filling.whole(value, name, _filled) for name, value in read.items()}
 
 
-def _filled(value: Any, at: str, folder: Path, problems: list[str]) -> Any:
-    """Return *value* with ``${NAME}`` and ``file:`` replaced; faults go to *problems*."""
-    if isinstance(value, dict):
-        return {
-            name: _filled(inner, f"{at}.{name}", folder, problems) for name, inner in value.items()
-        }
-    if isinstance(value, list):
-        return [_filled(inner, f"{at}.{i}", folder, problems) for i, inner in enumerate(value)]
-    if not isinstance(value, str):
-        return value
-    return _written(value, at, folder, problems)
-
-
-def _written(value: str, at: str, folder: Path, problems: list[str]) -> str:
+def _filled(filling: Filling, value: str, at: str) -> str:
     header = _HEADER.fullmatch(at)
     if header and is_credential(header[1]):
         scheme = _SCHEME.match(value)
         said = scheme[0] if scheme else ""
-        return said + _secret(value.removeprefix(said), at, folder, problems)
-    if _SECRET.fullmatch(at):
-        return _secret(value, at, folder, problems)
-    if _ADDRESSES.fullmatch(at) and (value.startswith("file:") or _WITH_PASSWORD.search(value)):
-        return _secret(value, at, folder, problems)
-    said = _substituted(value, at, problems)
-    return str(folder / said) if _FILES.fullmatch(at) else said
-
-
-def _secret(value: str, at: str, folder: Path, problems: list[str]) -> str:
-    if value.startswith("file:"):
-        try:
-            return (folder / value[5:]).read_text(encoding="utf-8").strip()
-        except (OSError, ValueError) as error:  # it may be no text
-            problems.append(f"{at}: {error}")
-            return value
-    if not _VARIABLE.fullmatch(value):
-        problems.append(f"{at}: write secrets as ${{NAME}} or file:PATH, never in the file itself")
-        return value
-    return _substituted(value, at, problems)
-
-
-def is_unread(text: str) -> bool:
-    """Tell whether *text* names a secret that could not be read, and is none itself."""
-    return text.startswith("file:") or _VARIABLE.fullmatch(text) is not None
-
-
-def _substituted(value: str, at: str, problems: list[str]) -> str:
-    def variable(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1])
-        if found is None:
-            problems.append(f"{at}: the environment variable {match[1]} is not set")
-        return match[0] if found is None else found
-
-    return _VARIABLE.sub(variable, value)
-
-
-def _unknown_sections() -> Iterator[str]:
-    for name in os.environ:
-        section, delimiter, _ = name.removeprefix(_PREFIX).partition("__")
-        if name.startswith(_PREFIX) and delimiter and section.lower() not in Config.model_fields:
-            yield f"{name}: there is no section {section.lower()!r}"
+        return said + filling.secret(value.removeprefix(said), at)
+    for pattern, fill in _WRITTEN:
+        if pattern.fullmatch(at):
+            return fill(filling, value, at)
+    return filling.plain(value, at)
 
 
 def _lines(error: ValidationError) -> Iterator[str]:

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry
 
 from gateway.admission.limits import read, vendor_of
 from gateway.clock import utc_now
-from gateway.config import Config, ProviderConfig, is_unread
+from gateway.config import Config, ProviderConfig
 from gateway.doctor.case import Case, Check
 from gateway.doctor.finding import Finding, Level
 from gateway.metering.meters.local import LocalMeter
@@ -26,6 +26,7 @@ from gateway.upstream import provider, providers
 from gateway.upstream.provider import HttpCall
 from gateway.upstream.transport import Transport
 from gateway.upstreams import UpstreamBuilder
+from router_service.groundwork.filling import is_unread
 from techniques.core.errors import UpstreamFailed
 from techniques.core.json import Json
 

@@ -8,22 +8,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
 from router_service.groundwork.addresses import driven
 from router_service.groundwork.environment import FromEnvironment
+from router_service.groundwork.filling import (
+    PREFIX,
+    Filling,
+    Unreadable,
+    sections,
+    unknown_sections,
+)
 from router_service.groundwork.nearby import is_loopback
 from router_service.groundwork.section import Section
-from router_service.groundwork.strict import read_yaml
 from router_service.learning.artifacts import with_weights
 from router_service.settings import RouterSettings
 
-_PREFIX: Final = "LOCKGATE_"
 _TOKEN: Final = "LOCKGATE_ROUTER_TOKEN"
-_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET: Final = re.compile(
     r"server\.(metrics_)?token|router\.store\.encryption.*|router\.embedding\.api_key"
 )
@@ -34,7 +37,6 @@ _OF_A_GATEWAY: Final = (
     "`fit` and `inspect` read what a gateway has learnt by itself with --database and its "
     "database.url"
 )
-_WITH_PASSWORD: Final = re.compile(r"//[^/@]*:[^/@$]+@")
 
 
 class Unusable(Exception):
@@ -129,7 +131,7 @@ class ProcessSettings(Section):
 
 
 class _Settings(FromEnvironment, ProcessSettings):
-    model_config = SettingsConfigDict(env_prefix=_PREFIX)
+    model_config = SettingsConfigDict(env_prefix=PREFIX)
 
 
 def load(path: Path | None) -> ProcessSettings:
@@ -140,7 +142,7 @@ def load(path: Path | None) -> ProcessSettings:
     """
     problems: list[str] = []
     tree = {} if path is None else _tree(path, problems)
-    problems += _unknown_sections()
+    problems += unknown_sections(os.environ, ProcessSettings.model_fields)
     if problems:
         raise Unusable("\n".join(problems))
     _add_token(tree)
@@ -170,63 +172,22 @@ def _add_token(tree: dict[str, Any]) -> None:
 
 
 def _tree(path: Path, problems: list[str]) -> dict[str, Any]:
+    filling = Filling(path.parent, os.environ, problems)
     try:
-        read = read_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise Unusable(f"{path}: {' '.join(str(error).split())}") from error
-    if read is None:
-        return {}
-    if not isinstance(read, dict):
-        raise Unusable(f"{path}: the file must be a mapping of sections")
+        read = sections(path)
+    except Unreadable as error:
+        raise Unusable(str(error)) from error
     if "providers" in read or "models" in read:
         raise Unusable(f"{path}: {_OF_A_GATEWAY}")
-    return {str(name): _filled(it, str(name), path.parent, problems) for name, it in read.items()}
+    return {name: filling.whole(value, name, _filled) for name, value in read.items()}
 
 
-def _filled(value: Any, at: str, folder: Path, problems: list[str]) -> Any:
-    """Return *value* with ``${NAME}`` and ``file:`` replaced; faults go to *problems*."""
-    if isinstance(value, dict):
-        return {key: _filled(it, f"{at}.{key}", folder, problems) for key, it in value.items()}
-    if isinstance(value, list):
-        return [_filled(it, f"{at}.{i}", folder, problems) for i, it in enumerate(value)]
-    if not isinstance(value, str):
-        return value
-    hidden = at == "database.url" and _WITH_PASSWORD.search(value) is not None
-    if hidden or _SECRET.fullmatch(at):
-        return _secret(value, at, folder, problems)
-    filled = _substituted(value, at, problems)
-    return str(folder / filled) if at == _WEIGHTS else filled
-
-
-def _secret(value: str, at: str, folder: Path, problems: list[str]) -> str:
-    if value.startswith("file:"):
-        try:
-            return (folder / value[5:]).read_text(encoding="utf-8").strip()
-        except (OSError, ValueError) as error:
-            problems.append(f"{at}: {error}")
-    elif _VARIABLE.fullmatch(value):
-        return _substituted(value, at, problems)
-    else:
-        problems.append(f"{at}: write secrets as ${{NAME}} or file:PATH, never in the file itself")
-    return value
-
-
-def _substituted(value: str, at: str, problems: list[str]) -> str:
-    def variable(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1])
-        if found is None:
-            problems.append(f"{at}: the environment variable {match[1]} is not set")
-        return match[0] if found is None else found
-
-    return _VARIABLE.sub(variable, value)
-
-
-def _unknown_sections() -> Iterator[str]:
-    for name in os.environ:
-        section, delimiter, _ = name.removeprefix(_PREFIX).partition("__")
-        known = section.lower() in ProcessSettings.model_fields
-        if name.startswith(_PREFIX) and delimiter and not known:
-            yield f"{name}: there is no section {section.lower()!r}"
+def _filled(filling: Filling, value: str, at: str) -> str:
+    if _SECRET.fullmatch(at):
+        return filling.secret(value, at)
+    if at == _WEIGHTS:
+        return filling.path(value, at)
+    return filling.address(value, at) if at == "database.url" else filling.plain(value, at)
 
 
 def _lines(error: ValidationError) -> Iterator[str]:

@@ -6,6 +6,7 @@ import orjson
 
 from gateway.wire.anthropic.said import called_id, message_id, reported, stop_reason
 from gateway.wire.dialect import Summary, told
+from techniques.core.arguments import arguments_object
 from techniques.core.json import Json, JsonObject
 from techniques.core.reply import Reply
 from techniques.core.request import (
@@ -17,8 +18,6 @@ from techniques.core.request import (
     Thinking,
     ToolCall,
 )
-
-_DEEP = 200  # orjson reads what is nested deeper than it can write, about 250
 
 
 def message_body(reply: Reply, summary: Summary, model: str, fallback_id: str) -> bytes:
@@ -56,21 +55,3 @@ def _block(part: Part) -> Json:
         case _:
             pass
     return block
-
-
-def arguments_object(text: str) -> JsonObject:
-    """Return a call's arguments as the object that ``tool_use.input`` must be.
-
-    The model may have written something else. It is kept under ``INVALID_JSON``, as Anthropic's
-    documentation suggests for handing such text back: a client can then show or repair it, while
-    an empty object would look like a call without parameters.
-    """
-    if not text.strip():
-        return {}
-    try:
-        value: Json = orjson.loads(text)
-        if text.count("[") + text.count("{") > _DEEP:
-            orjson.dumps(value)
-    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
-        value = None
-    return value if isinstance(value, dict) else {"INVALID_JSON": text}

@@ -8,10 +8,10 @@ from typing import Final
 
 import orjson
 
-from gateway.wire.anthropic.whole import arguments_object
 from gateway.wire.dialect import Call, Summary
 from gateway.wire.ollama.fields import GENERATE, is_over
 from pricing.usage import Usage
+from techniques.core.arguments import arguments_object
 from techniques.core.carried import carrying
 from techniques.core.events import FinishReason
 from techniques.core.json import Json, JsonObject

@@ -6,12 +6,11 @@ import re
 from base64 import b64decode
 from hashlib import sha256
 
-import orjson
-
 from gateway.upstream.provider import Target
 from gateway.upstream.providers.anthropic.headers import DIALECT
 from gateway.upstream.providers.anthropic.losses import Losses, refuse
-from techniques.core.json import Json, JsonObject
+from techniques.core.arguments import arguments_object
+from techniques.core.json import JsonObject
 from techniques.core.request import (
     Audio,
     Document,
@@ -28,7 +27,6 @@ from techniques.core.request import (
 from techniques.core.signatures import details_of, is_anthropics
 
 _DATA_URI = re.compile(r"data:([^;,]*)(?:;[^;,]*)*;base64,", re.IGNORECASE)
-_DEEP = 200  # orjson reads what is nested deeper than it can write, about 250
 _FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -42,19 +40,6 @@ def tool_id(own: str) -> str:
         return own
     mark = sha256(own.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{_FOREIGN.sub('_', own)[:40]}_{mark}"
-
-
-def arguments_object(text: str) -> JsonObject:
-    """Return a call's arguments as an object; what is no object is kept under ``INVALID_JSON``."""
-    if not text.strip():
-        return {}
-    try:
-        value: Json = orjson.loads(text)
-        if text.count("[") + text.count("{") > _DEEP:
-            orjson.dumps(value)
-    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
-        value = None
-    return value if isinstance(value, dict) else {"INVALID_JSON": text}
 
 
 class Parts:
