@@ -2,15 +2,14 @@
 
 A client that offers to upgrade to HTTP/2 (Java's does, on every plain connection) sends its body
 all the same, and a server that does not upgrade has to read it (RFC 9110, section 7.8). The parser
-stops at such a head, so the offer is taken out before it is read.
+stops at such a head, so the offer is taken out before it is read: see ``Offers``.
 
-A head is bounded in size and in time, and a body must not stand still: whoever can connect could
-otherwise fill the memory, or keep connections for ever, without a key.
+A head is bounded in size and in time, a body must not stand still, and an answer must be taken:
+whoever can connect could otherwise fill the memory, or keep connections for ever, without a key.
 """
 
 from __future__ import annotations
 
-import re
 from asyncio import AbstractEventLoop
 from time import monotonic
 from typing import Any, Final
@@ -21,16 +20,15 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from router_service.groundwork.offers import Offers
 from router_service.groundwork.response import tell_left, through
 
-_OFFER: Final = re.compile(rb"(?mi)^upgrade[ \t]*:")
-_LATER_OFFER: Final = re.compile(rb"(?i)(?<=\n)upgrade[ \t]*:")
-_LONGEST_OFFER: Final = 64
-_REFUSED: Final = b"x-upgrade-refused:"
 _MOST_HEAD: Final = 64 * 1024
 _MOST_HEADERS: Final = 200
 _PATIENCE_S: Final = 60.0
 """How long a whole head may take, and the next bytes of a body."""
+_UNREAD_S: Final = 120.0
+"""How long a client may take nothing of what is there for it."""
 _SWEEP_S: Final = 5.0
 _LINGER_S: Final = 1.0
 """How long a refused client may still send: closed at once, it might not see the refusal."""
@@ -60,41 +58,37 @@ class Protocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._heading = True  # whether a head is to come, or to go on
-        self._begun = False  # whether there was a request
-        self._head_size = 0  # bytes of the head that is coming in, at most
+        self._offers = Offers()
+        self._head_size = 0  # bytes of the head, or of what follows a body, at most
         self._refused = False
+        self._served: RequestResponseCycle | None = None  # of several requests the one at work
         self._moved = True  # whether a body went on since the last sweep
         self._still_since = monotonic()
+        self._unsent = 0  # bytes that were to be taken at the last sweep
+        self._taken_at = self._still_since
         _watch(server_state, self.loop)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the request under way, if there is one."""
+        """Tell the request under way, if there is one; uvicorn tells the last that came."""
         super().connection_lost(exc)
-        cycle: RequestResponseCycle | None = self.cycle
-        if cycle is not None and not cycle.response_complete:
-            tell_left(cycle)
+        if (served := self._under_way) is not None:
+            served.disconnected = True
+            served.message_event.set()
+            tell_left(served)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes of requests.
-
-        No body of a call is touched: a JSON text has no line that begins with a bare word. Bytes
-        that go on with a body may begin with one; and the last line of it, often all, is not read.
-        """
-        if self._refused:
+        """Take bytes of requests."""
+        if self._refused or self.transport.is_closing():
             return
-        lines = data.rfind(b"\n") + _LONGEST_OFFER
-        if data.find(b"pgrade", 0, lines) >= 0 or data.find(b"PGRADE", 0, lines) >= 0:
-            data = (_OFFER if self._heading else _LATER_OFFER).sub(_REFUSED, data)
+        data, later = self._offers.passed_over(data, heading=self._heading)
         self._head_size += len(data)
-        began = not self._heading
         super().data_received(data)
         if not self._heading:
-            self._head_size = 0
             self._moved = True
-        elif began:
-            self._head_size = self._size_read()
-        elif self._head_size > _MOST_HEAD and not self._refused:
+        if self._head_size > _MOST_HEAD and not self._refused:
             self._refuse()
+        elif later and not self._offers.hold(later, heading=self._heading):
+            self.data_received(later)
 
     def on_message_begin(self) -> None:
         """Begin a head."""
@@ -108,21 +102,37 @@ class Protocol(HttpToolsProtocol):
         ):
             self._refused = True
             raise _HeadTooLarge
-        self._heading, self._begun = False, True
+        self._heading, self._head_size = False, 0
         super().on_headers_complete()
+        self.headers = []  # trailers come to the same list, and are no headers
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of a body."""
+        self._head_size = 0
+        super().on_body(body)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._served = cycle
         super()._start_asgi_task(cycle, through(app, cycle, self.loop))
 
     def send_400_response(self, msg: str) -> None:
         """Answer what cannot be read."""
         if self._refused:
             self._refuse()
+        elif (served := self._under_way) is not None and served.response_started:
+            self.transport.close()  # it would stand in the midst of that
         else:
             super().send_400_response(msg)
 
     def close_if_still(self, now: float) -> None:
         """Close the connection if its client has let us wait for too long (monotonic *now*)."""
+        unsent = self.transport.get_write_buffer_size()
+        waits = unsent and (self.flow.write_paused or self.transport.is_closing())
+        if not waits or unsent < self._unsent:
+            self._taken_at = now
+        elif now - self._taken_at > _UNREAD_S:
+            self.transport.abort()
+        self._unsent = unsent
         if self._moved or self.flow.read_paused or not self._awaited:
             self._moved = False
             self._still_since = now
@@ -138,12 +148,17 @@ class Protocol(HttpToolsProtocol):
             return self.timeout_keep_alive_task is None
         return self.cycle.more_body
 
+    @property
+    def _under_way(self) -> RequestResponseCycle | None:
+        served = self._served
+        return None if served is None or served.response_complete else served
+
     def _size_read(self) -> int:
         return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
 
     def _refuse(self) -> None:
         self._refused = True
-        if self._begun and not self.cycle.response_complete:
+        if self._under_way is not None or not self._heading:
             self.transport.close()  # an answer is under way: nothing else can be said
             return
         self.transport.write(_TOO_LARGE)

@@ -14,26 +14,32 @@ from uvicorn.server import ServerState
 
 from router_service.groundwork import protocol
 from router_service.groundwork.protocol import Protocol
+from router_service.groundwork.response import LEAVING
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
 _OK = b"HTTP/1.1 200 OK"
 _LATER = 61.0
+_MUCH_LATER = 121.0
 
 
 class Server:
-    """Answers with the size of the body, when *free*."""
+    """Answers with the size of the body, begun when *free*, and ended when *whole*."""
 
     def __init__(self) -> None:
         self.state = ServerState()
         self.served = 0
         self.bodies: list[bytes] = []
+        self.headers: list[list[tuple[bytes, bytes]]] = []
+        self.left = 0
+        self.padding = b""
         self.free = asyncio.Event()
         self.free.set()
+        self.whole = asyncio.Event()
+        self.whole.set()
         self.port = 0
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
-        del scope
         read, more = b"", True
         while more:
             message = await receive()
@@ -41,13 +47,20 @@ class Server:
                 return
             read += message["body"]
             more = message["more_body"]
+        scope["extensions"][LEAVING](self.leave)
         await self.free.wait()
         self.served += 1
         self.bodies.append(read)
-        body = b"%d" % len(read)
+        self.headers.append([*scope["headers"]])
+        body = b"%d" % len(read) + self.padding
         length = (b"content-length", b"%d" % len(body))
         await send({"type": "http.response.start", "status": 200, "headers": [length]})
+        await self.whole.wait()
         await send({"type": "http.response.body", "body": body})
+
+    def leave(self) -> None:
+        """Take note of a client that has left."""
+        self.left += 1
 
     def look(self, after_s: float) -> None:
         """Look after the connections as if *after_s* seconds had passed."""
@@ -77,6 +90,7 @@ async def serving() -> AsyncGenerator[Server, None]:
         yield server
     finally:
         server.free.set()
+        server.whole.set()
         listening.close()
         for connection in tuple(server.state.connections):
             assert isinstance(connection, Protocol)
@@ -302,3 +316,95 @@ async def test_a_text_that_speaks_of_an_upgrade_stays_as_it_is(word: bytes) -> N
         at = body.index(word)
         assert (await asked(server, head + body[:at], body[at:])).startswith(_OK)
         assert server.bodies == [text]
+
+
+def chunked(*trailers: bytes) -> bytes:
+    lines = b"".join(line + b"\r\n" for line in trailers)
+    head = b"POST /v1/x HTTP/1.1\r\nhost: x\r\nauthorization: a\r\ntransfer-encoding: chunked\r\n"
+    return head + b"\r\n2\r\n{}\r\n0\r\n" + lines + b"\r\n"
+
+
+@pytest.mark.parametrize("offer", _OFFERS)
+async def test_an_offer_is_passed_over_wherever_it_is_cut(offer: bytes) -> None:
+    request = post(offer, b'{"a":1}')
+    async with serving() as server, connected(server) as (reader, writer):
+        for at in range(1, len(request)):
+            writer.write(request[:at])
+            await asyncio.sleep(0.001)
+            writer.write(request[at:])
+            await reader.readuntil(b"\r\n\r\n7")
+        assert set(server.bodies) == {b'{"a":1}'}
+        assert {len(headers) for headers in server.headers} == {len(offer.splitlines()) + 2}
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 100, 1_000_000])
+async def test_a_body_ends_where_its_head_says_whatever_lines_it_has(size: int) -> None:
+    hidden = post(path=b"/v1/hidden")
+    body = b"{}" + b"\nupgrade: x\nUpgrade : y" * 40 + b"\n" + hidden
+    async with serving() as server, connected(server) as (reader, writer):
+        for part in split(post(body=body) + post(body=b"last"), size):
+            writer.write(part)
+            await asyncio.sleep(0)
+        await reader.readuntil(b"\r\n\r\n%d" % len(body))
+        await reader.readuntil(b"\r\n\r\n4")
+        assert [len(one) for one in server.bodies] == [len(body), 4]
+        assert server.bodies[0].endswith(hidden)
+
+
+@pytest.mark.parametrize("size", [1, 1_000_000])
+async def test_what_comes_behind_a_body_is_no_header(size: int) -> None:
+    request = chunked(b"authorization: b", b"x-lockgate-run: c")
+    async with serving() as server:
+        assert (await asked(server, *split(request, size))).startswith(_OK)
+        assert (b"authorization", b"a") in server.headers[0]
+        assert len(server.headers[0]) == 3
+
+
+@pytest.mark.parametrize("endless", [b"0\r\nx-a: ", b"0\r\nx-", b"2;a=", b"2;a\r\n{}\r\n1;b="])
+async def test_what_comes_beside_a_body_ends_soon(endless: bytes) -> None:
+    async with serving() as server, connected(server) as (_reader, writer):
+        writer.write(chunked()[:-5] + endless)
+        assert await flood(writer) < 2000
+        assert not server.state.connections
+
+
+@pytest.mark.parametrize("behind", [b"", post(), post() + post(), post()[:-1], post()[:9]])
+async def test_who_leaves_is_seen_whatever_was_sent_behind_the_request(behind: bytes) -> None:
+    async with serving() as server:
+        server.free.clear()
+        async with connected(server) as (_reader, writer):
+            writer.write(post() + behind)
+            await asyncio.sleep(0.01)
+            assert server.left == 0
+        await asyncio.sleep(0.01)
+        assert server.left == 1
+
+
+async def test_a_refusal_does_not_stand_in_the_midst_of_an_answer() -> None:
+    async with serving() as server, connected(server) as (reader, writer):
+        server.whole.clear()
+        writer.write(post())
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"nonsense\r\n\r\n")
+        assert await rest(reader) == b""
+        assert server.left == 1
+
+
+async def test_a_client_that_takes_nothing_of_its_answer_is_let_go() -> None:
+    async with serving() as server, connected(server) as (reader, writer):
+        server.padding = b"x" * 16 * 2**20
+        writer.write(post())
+        await asyncio.sleep(0.05)
+        server.look(0)
+        server.look(_MUCH_LATER - 2)
+        await asyncio.sleep(0.01)
+        assert server.state.connections
+        await reader.readexactly(10 * 2**20)
+        await asyncio.sleep(0.05)
+        for after in (_MUCH_LATER, 2 * _MUCH_LATER - 2):
+            server.look(after)
+            await asyncio.sleep(0.01)
+            assert server.state.connections
+        server.look(2 * _MUCH_LATER)
+        await asyncio.sleep(0.01)
+        assert not server.state.connections
