@@ -70,6 +70,7 @@ ERRORS: Final[Sequence[tuple[str, GatewayError]]] = (
     ("A feature that the provider's API does not have", _rejected("unsupported_parameter")),
     ("No key", Unauthenticated("", code="missing_api_key")),
     ("A wrong key", Unauthenticated("")),
+    ("A key that has expired", Unauthenticated("", code="api_key_expired")),
     ("The key may not use this model or technique", Denied("")),
     ("There is no such model", UnknownModel("")),
     ("The deadline has passed", DeadlinePassed("")),

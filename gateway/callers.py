@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets as dice
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
@@ -13,6 +12,7 @@ import orjson
 import typer
 from pydantic import BaseModel, ValidationError
 
+from gateway.clock import utc_now
 from gateway.config import ConfigError, load, secrets
 from gateway.keeping import registering
 from gateway.loading import FILE, stop
@@ -42,7 +42,8 @@ _JSON = typer.Option("--json", help="Tell it in JSON.")
 _FIELDS = typer.Argument(
     metavar="[FIELD=VALUE]…",
     help="team, models, techniques (commas between), priority, weight, rpm, tpm, concurrency, "
-    "max_calls, max_cost_usd, deadline_ms, journal; `none` takes a limit away. "
+    "max_calls, max_cost_usd, deadline_ms, journal, expires (2027-01-31, or with a time: "
+    "2027-01-31T18:00:00Z); `none` takes a limit away. "
     "A new key also takes budget=USD/PERIOD or budget=USD/PERIOD/TIMEZONE, more than once.",
 )
 _BUDGETS = typer.Argument(
@@ -93,7 +94,7 @@ def create_key(
 def list_keys(config: Config = None, *, in_json: InJson = False) -> None:
     """List all keys, those of the configuration first."""
     found = _done(config, lambda register: register.keys())
-    typer.echo(_json({"keys": found}) if in_json else key_table(found))
+    typer.echo(_json({"keys": found}) if in_json else key_table(found, utc_now()))
 
 
 @keys.command("show")
@@ -160,7 +161,7 @@ def remove_team(name: str, config: Config = None) -> None:
 @budgets.command("list")
 def list_budgets(config: Config = None, *, in_json: InJson = False) -> None:
     """List all budgets, and what is spent and left of each in its present period."""
-    found = _done(config, lambda register: register.budgets(datetime.now(UTC)))
+    found = _done(config, lambda register: register.budgets(utc_now()))
     typer.echo(_json({"budgets": found}) if in_json else budget_table(found))
 
 
@@ -173,7 +174,7 @@ def create_budget(
 ) -> None:
     """Give the key or the team called NAME a budget: usd=50 period=month tz=Europe/Berlin."""
     asked = _read(NewBudget, {kind: name, **_fields(fields)})
-    _done(config, lambda register: register.create_budget(asked, datetime.now(UTC)))
+    _done(config, lambda register: register.create_budget(asked, utc_now()))
     typer.echo(f"Made the budget of {kind} {name}.")
 
 
@@ -188,7 +189,7 @@ def set_budget(
 ) -> None:
     """Change the budget that the key or the team called NAME has for PERIOD."""
     asked, named = _read(BudgetChange, _fields(fields)), BudgetName(kind, name, period)
-    _done(config, lambda register: register.change_budget(named, asked, datetime.now(UTC)))
+    _done(config, lambda register: register.change_budget(named, asked, utc_now()))
     typer.echo(f"Changed the budget of {kind} {name}.")
 
 

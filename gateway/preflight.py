@@ -7,11 +7,13 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from gateway.clock import utc_now
 from gateway.config import Config, ProviderConfig, Secrets
 from gateway.config.calibration import measured
 from gateway.config.names import serves
 from gateway.config.pricing import unreadable
 from gateway.planning.options import complaint, configured_of
+from gateway.policy.expiry import goes_soon, how_soon
 from gateway.policy.targets import target_of
 from gateway.pricelist import price_remarks
 from gateway.upstream.addresses import is_private
@@ -58,6 +60,7 @@ def remarks(config: Config, secrets: Secrets) -> list[str]:
     if config.attention.persons and not config.database.kept:
         lines.append("attention: without a database, questions to people end with the process")
     lines += empty_keys(config)
+    lines += going_keys(config)
     lines += _pool(config)
     lines += _thinking(config)
     lines += _strangers(config)
@@ -76,6 +79,14 @@ def empty_keys(config: Config) -> Iterator[str]:
     for name, row in config.providers.items():
         if row.api_key is not None and not row.api_key.get_secret_value().strip():
             yield f"providers.{name}.api_key: it is empty, and the provider will refuse all calls"
+
+
+def going_keys(config: Config) -> Iterator[str]:
+    """Yield the keys of callers that have expired, or soon will."""
+    now = utc_now()
+    for key in config.keys:
+        if key.expires is not None and goes_soon(key.expires, now):
+            yield f"keys.{key.name}.expires: it {how_soon(key.expires, now)}"
 
 
 def _pool(config: Config) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Final
 
 from techniques.core.json import Json, JsonObject
@@ -26,10 +27,10 @@ def table(columns: Sequence[str], rows: Sequence[JsonObject], numbers: Collectio
     )
 
 
-def key_table(rows: Sequence[JsonObject]) -> str:
-    """Return keys as a table; those that are revoked say so."""
+def key_table(rows: Sequence[JsonObject], now: datetime) -> str:
+    """Return keys as a table as they stand *now*; those that are revoked or go say so."""
     columns = ("name", "prefix", "source", "team", "models", "rpm", "tpm", "concurrency", "state")
-    return table(columns, list(_stated(rows)))
+    return table(columns, [{**row, "state": _state(row, now)} for row in rows])
 
 
 def budget_table(rows: Sequence[JsonObject]) -> str:
@@ -45,9 +46,13 @@ def price_table(rows: Sequence[JsonObject]) -> str:
     return f"dollars per million tokens:\n{shown}{more}"
 
 
-def _stated(rows: Sequence[JsonObject]) -> Iterator[JsonObject]:
-    for row in rows:
-        yield {**row, "state": "revoked" if row["revoked_at"] else "active"}
+def _state(row: JsonObject, now: datetime) -> str:
+    if row["revoked_at"]:
+        return "revoked"
+    if row["expires"] is None:
+        return "active"
+    at = datetime.fromisoformat(row["expires"])
+    return "expired" if at <= now else f"until {at:%Y-%m-%d %H:%M}"
 
 
 def _cell(value: Json) -> str:

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from gateway.config.context import ContextConfig
 from gateway.config.names import means_any, twice
 from gateway.config.periods import Period
-from gateway.config.values import Zone
+from gateway.config.values import Moment, Zone
 from pricing.rates import Rate
 from router_service.groundwork.section import Section
 
@@ -61,7 +61,8 @@ class KeyConfig(Section):
 
     ``weight`` is its share among those that wait for the same limits, ``context`` what is done with
     its long conversations (None: as with all). With ``journal: memory`` what is kept of its runs
-    is kept in the memory of the process alone.
+    is kept in the memory of the process alone. From ``expires`` on it is refused; None: it is good
+    until it is taken away.
     """
 
     name: str = Field(min_length=1)
@@ -79,6 +80,7 @@ class KeyConfig(Section):
     caps: CapsConfig = CapsConfig()
     context: ContextConfig | None = None
     journal: Literal["memory"] | None = None
+    expires: Moment | None = None
 
     @property
     def all_budgets(self) -> tuple[BudgetConfig, ...]:

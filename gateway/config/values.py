@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -42,6 +43,25 @@ def _zone(value: str) -> str:
     return value
 
 
+def _moment(value: Any) -> Any:
+    """Return *value*, a text or what YAML makes of one, as a time of UTC."""
+    try:
+        read = _time(value)
+        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"{value!r} is no date or time such as 2027-01-31 or 2027-01-31T18:00:00Z"
+        ) from None
+
+
+def _time(value: Any) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        return datetime.combine(value, time())
+    return datetime.fromisoformat(value)
+
+
 def _proxy(value: SecretStr) -> SecretStr:
     if not _is_proxy(value.get_secret_value()):
         raise ValueError("write http://HOST:PORT, or http://NAME:PASSWORD@HOST:PORT")
@@ -71,6 +91,10 @@ Size = Annotated[int, BeforeValidator(_size)]
 
 Seconds = Annotated[float, BeforeValidator(_duration)]
 """A time in seconds; written ``90``, ``1.5s``, ``250ms`` or ``1h``."""
+
+Moment = Annotated[datetime, BeforeValidator(_moment)]
+"""A date or a time by ISO 8601: a date is the midnight that it begins with, and without a zone it
+is UTC's."""
 
 Zone = Annotated[str, AfterValidator(_zone)]
 """The IANA name of a time zone, such as ``Europe/Berlin``."""

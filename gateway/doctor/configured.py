@@ -22,7 +22,12 @@ _DAY_S: Final = 86_400
 _OLD_DAYS: Final = 90
 _SHORT: Final = 16
 _MAKES: Final = "export {}=\"$(python3 -c 'import secrets; print(secrets.token_urlsafe(32))')\""
-_TOLD_ELSEWHERE: Final = ("LOCKGATE_ADMIN_TOKEN", "no price is known", "without a database")
+_TOLD_ELSEWHERE: Final = (
+    "LOCKGATE_ADMIN_TOKEN",
+    "no price is known",
+    "without a database",
+    ".expires: ",
+)
 
 
 async def configuration(case: Case) -> AsyncGenerator[Finding, None]:

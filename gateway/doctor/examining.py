@@ -17,6 +17,7 @@ from gateway.doctor import configured, machine
 from gateway.doctor.case import Case, Check
 from gateway.doctor.database import database
 from gateway.doctor.finding import Finding, without
+from gateway.doctor.keys import keys
 from gateway.doctor.router import router
 from gateway.doctor.served import served
 from gateway.doctor.store import store
@@ -34,6 +35,7 @@ def checks_of(case: Case) -> list[tuple[str, Check]]:
     return [
         ("configuration", configured.configuration),
         ("secrets", configured.secrets),
+        ("keys", keys),
         ("prices", configured.prices),
         *((f"provider {name}", upstream(name)) for name in case.config.providers),
         ("store", store),

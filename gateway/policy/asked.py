@@ -8,8 +8,8 @@ from pydantic import Field, ValidationError, model_validator
 
 from gateway.config import BudgetConfig, CapsConfig
 from gateway.config.callers import Dollars, one_a_period
-from gateway.config.values import Zone
-from gateway.stores.database.rows import MOST
+from gateway.config.values import Moment, Zone
+from gateway.stores.database.rows import MOST, instant
 from pricing.price import PICO
 from router_service.groundwork.section import Section
 
@@ -39,11 +39,14 @@ class KeyChange(Section):
     tpm: Limit | None = None
     concurrency: Limit | None = None
     journal: Literal["memory"] | None = None
+    expires: Moment | None = None
     caps: CapsConfig = CapsConfig()
 
     def columns(self) -> dict[str, Any]:
         """Return the fields that were given, as the database names and keeps them."""
         given = {name: getattr(self, name) for name in self.model_fields_set & _COLUMNS}
+        if (expires := given.get("expires")) is not None:
+            given["expires"] = instant(expires.timestamp())
         for name in self.caps.model_fields_set if "caps" in self.model_fields_set else ():
             value = getattr(self.caps, name)
             if name == "max_cost_usd":

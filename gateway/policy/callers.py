@@ -12,6 +12,7 @@ from gateway.policy.budgets import Budget
 from gateway.policy.keys import Caller
 from gateway.stores.database.ledger import Spender
 from gateway.stores.database.records import BudgetRecord, KeyRecord
+from gateway.stores.database.rows import time_of
 from pricing.price import PICO
 
 
@@ -44,6 +45,7 @@ def recorded(record: KeyRecord, budgets: Iterable[Budget]) -> Caller:
         concurrency=record.concurrency,
         budgets=held,
         kept_apart=record.journal == "memory",
+        expires=None if record.expires is None else time_of(record.expires),
     )
 
 
@@ -86,6 +88,7 @@ def _configured(key: KeyConfig, budgets: tuple[Budget, ...]) -> Caller:
         budgets=budgets,
         context=None if key.context is None else rules_of(key.context),
         kept_apart=key.journal == "memory",
+        expires=key.expires,
     )
 
 

@@ -1,22 +1,25 @@
 """Keys of the configuration and of the database together: found in memory, known at once.
 
 Every replica looks twice a second whether anything has changed, and at once when it is told so. It
-looks before it refuses a key that it does not know, too, for that may just have been made
-elsewhere; how often is bounded, so that guessing keys is no load on the database.
+looks before it refuses a key that it does not know or that has expired, too, for that may just
+have been made, or prolonged, elsewhere; how often is bounded, so that guessing keys is no load on
+the database.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 import anyio
 import structlog
 
+from gateway.clock import utc_now
 from gateway.policy.callers import budget_of, recorded
-from gateway.policy.keys import NOT_VALID, OPEN, Caller, KeyRing
+from gateway.policy.keys import NOT_VALID, OPEN, Caller, KeyRing, still_valid
 from gateway.policy.nearby import must_be_near
 from gateway.reasons import why_of
 from gateway.stores.changes import Changes
@@ -65,10 +68,15 @@ class KeyBook:
     """Who calls. With no key at all, neither configured nor ever made, everyone is let in."""
 
     def __init__(
-        self, secret: str | None, configured: Iterable[tuple[str, Caller]], owners: OwnerTables
+        self,
+        secret: str | None,
+        configured: Iterable[tuple[str, Caller]],
+        owners: OwnerTables,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._ring = KeyRing(secret or "", configured)
         self._owners = owners
+        self._now = now
         self._secret = secret or ""
         self._open = not len(self._ring)
         self._had_some = False
@@ -89,7 +97,7 @@ class KeyBook:
         """Return who calls.
 
         Raises:
-            Unauthenticated: There is no key, or none of ours.
+            Unauthenticated: There is no key, none of ours, or one that has expired.
             Denied: There are no keys, and it is a page from elsewhere.
             Unavailable: The key is not known here, and the database does not answer; or no key can
                 be, as the first was made after a start without a secret.
@@ -101,11 +109,14 @@ class KeyBook:
         caller = self._ring.find(digest)
         if caller is None:
             caller = await self._look(digest)
+        elif self._is_over(caller):  # it may just have been given more time
+            with suppress(Unavailable):
+                caller = await self._look(digest) or caller
         if caller is None and not self._secret:
             raise Unavailable(_NO_SECRET)
         if caller is None:
             raise Unauthenticated(NOT_VALID)
-        return caller
+        return still_valid(caller, self._now)
 
     def named(self, name: str | None) -> Caller | None:
         """Return whose key is called *name*, None if there is no such key any more."""
@@ -166,11 +177,14 @@ class KeyBook:
         except (DatabaseLost, TimeoutError) as error:
             raise Unavailable("Keys cannot be looked up now; send the request again.") from error
         found = self._ring.find(digest)
-        if found is None:
+        if found is None or self._is_over(found):
             if len(self._refused) >= _MOST_REFUSED:
                 self._refused.clear()
             self._refused[digest] = now + _EVERY_S
         return found
+
+    def _is_over(self, caller: Caller) -> bool:
+        return caller.expires is not None and caller.has_expired(self._now())
 
     async def _refresh(self) -> None:
         self._looks += 1

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Protocol
 
+from gateway.clock import utc_now
 from gateway.context.rules import Rules
 from gateway.metering.caps import Caps
 from gateway.policy.budgets import Budget
@@ -30,7 +32,8 @@ class Caller:
     unknown. ``budgets`` are its own and its team's; all of them hold. ``rpm``, ``tpm`` and
     ``concurrency`` are its own limits, None: no limit. ``weight`` is its share where it waits,
     ``context`` what is done with its long conversations, None: as with all. Runs of a key that is
-    ``kept_apart`` are kept in the memory of the process alone.
+    ``kept_apart`` are kept in the memory of the process alone. From ``expires`` on it is refused;
+    what was begun before goes on.
     """
 
     name: str | None = None
@@ -48,6 +51,11 @@ class Caller:
     budgets: tuple[Budget, ...] = ()
     context: Rules | None = None
     kept_apart: bool = False
+    expires: datetime | None = None
+
+    def has_expired(self, now: datetime) -> bool:
+        """Return whether it is refused at *now*."""
+        return self.expires is not None and self.expires <= now
 
     @property
     def pool(self) -> str:
@@ -57,6 +65,20 @@ class Caller:
 
 OPEN = Caller()
 """Whoever calls a gateway that has no keys."""
+
+
+def still_valid(caller: Caller, now: Callable[[], datetime]) -> Caller:
+    """Return *caller*, whose key is one of ours.
+
+    Raises:
+        Unauthenticated: It has expired.
+    """
+    if caller.expires is not None and caller.has_expired(now()):
+        raise Unauthenticated(
+            f"This API key expired at {caller.expires:%Y-%m-%dT%H:%M:%SZ}: ask for another.",
+            code="api_key_expired",
+        )
+    return caller
 
 
 def digest(secret: str, key: str) -> str:
@@ -71,21 +93,30 @@ class Door(Protocol):
         """Return who calls, by ``authorization: Bearer`` or ``x-api-key``.
 
         Raises:
-            Unauthenticated: There is no key, or none of ours.
+            Unauthenticated: There is no key, none of ours, or one that has expired.
             Unavailable: It cannot be told now.
         """
         ...
 
     def named(self, name: str | None) -> Caller | None:
-        """Return whose key is called *name*, None if there is no such key any more."""
+        """Return whose key is called *name*, None if there is no such key any more.
+
+        One that has expired is there.
+        """
         ...
 
 
 class KeyRing:
     """Client keys, found by their hash: a look-up tells nothing of a key by its time."""
 
-    def __init__(self, secret: str, callers: Iterable[tuple[str, Caller]] = ()) -> None:
+    def __init__(
+        self,
+        secret: str,
+        callers: Iterable[tuple[str, Caller]] = (),
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
         self._keyed = _Keyed(secret.encode())
+        self._now = now
         self._callers: dict[bytes, Caller] = {}
         self._names: dict[str | None, bytes] = {}
         for hashed, caller in callers:
@@ -99,12 +130,12 @@ class KeyRing:
         """Return who calls.
 
         Raises:
-            Unauthenticated: There is no key, or none of ours.
+            Unauthenticated: There is no key, none of ours, or one that has expired.
         """
         caller = self._callers.get(self.digest_in(headers))
         if caller is None:
             raise Unauthenticated(NOT_VALID)
-        return caller
+        return still_valid(caller, self._now)
 
     def digest_in(self, headers: Mapping[str, str]) -> bytes:
         """Return the hash of the key in *headers*.

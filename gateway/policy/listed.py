@@ -31,6 +31,7 @@ def told_key(record: KeyRecord) -> JsonObject:
         "tpm": record.tpm,
         "concurrency": record.concurrency,
         "journal": record.journal,
+        "expires": None if record.expires is None else moment(record.expires),
         "caps": {
             "max_calls": record.max_calls,
             "max_cost_usd": None if record.max_cost is None else dollars(record.max_cost),
@@ -57,6 +58,7 @@ def configured_key(key: KeyConfig) -> JsonObject:
         "tpm": key.tpm,
         "concurrency": key.concurrency,
         "journal": key.journal,
+        "expires": None if key.expires is None else key.expires.isoformat(),
         "caps": {
             "max_calls": key.caps.max_calls,
             "max_cost_usd": None if cost is None else str(cost),

@@ -10,6 +10,7 @@ from typing import Final
 import anyio
 import structlog
 
+from gateway.clock import utc_now
 from gateway.metering.ledger import Ledger, Meter, RequestBegun
 from gateway.metering.trace import Begin, untraced
 from gateway.pipeline import Asked, Pipeline
@@ -162,7 +163,7 @@ class Behind:
 
     async def _taken_up(self, name: RunName, sent: Sent) -> None:
         caller = self.door.named(name.owner or None)
-        if caller is None:  # its key has been revoked
+        if caller is None or caller.has_expired(utc_now()):  # or its key has been revoked
             self.later.put_off(name)
             return
         try:

@@ -8,6 +8,7 @@ import { ago, clock, cost, count, countdown, duration, outcome, technique, usd }
 export function showDay(day, passed) {
   spend(day);
   budgets(day, passed);
+  keys(day, passed);
   errors(day, passed);
 }
 
@@ -74,6 +75,16 @@ function budgets({ budgets: { list, more }, at: now }, passed) {
     set(meter, { "aria-label": `budget of ${name}`, "aria-valuemax": it.usd, "aria-valuenow": it.left_usd, "aria-valuetext": text });
     stretch(meter.firstElementChild, part);
   });
+}
+
+/** Say which keys have expired, or soon will. */
+function keys({ keys: { list, more }, at: now }, passed) {
+  at("keys-go").hidden = !list.length;
+  const told = list.map(({ name, expires }) => {
+    const left = Date.parse(expires) - Date.parse(now) - passed;
+    return left > 0 ? `key ${name} expires ${countdown(left)}` : `key ${name} has expired`;
+  });
+  say(at("keys-go"), [...told, ...(more ? [`${more} more`] : [])].join(" · "));
 }
 
 function beginBudget() {

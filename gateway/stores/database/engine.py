@@ -29,6 +29,7 @@ __all__ = [
     "DatabaseUnusable",
     "connecting",
     "holds_keys",
+    "keys_that_go",
     "opened",
     "read_only",
     "refuses",
@@ -78,6 +79,30 @@ async def holds_keys(url: str) -> bool:
         return False
     async with connecting(url) as connection:
         return await connection.run_sync(_holds_keys)
+
+
+async def keys_that_go(url: str) -> list[tuple[str, int]]:
+    """Return the keys of the database at *url* that expire, and when; it is left as it is.
+
+    Raises:
+        DatabaseUnusable: It cannot be reached.
+    """
+    if not await is_there(url):
+        return []
+    async with connecting(url) as connection:
+        return await connection.run_sync(_keys_that_go)
+
+
+def _keys_that_go(connection: Connection) -> list[tuple[str, int]]:
+    looked = inspect(connection)
+    if not looked.has_table(KEYS.name):
+        return []
+    if KEYS.c.expires.name not in {column["name"] for column in looked.get_columns(KEYS.name)}:
+        return []  # of an older release
+    asked = select(KEYS.c.name, KEYS.c.expires).where(
+        KEYS.c.revoked_at.is_(None), KEYS.c.expires.is_not(None)
+    )
+    return [(name, expires) for name, expires in connection.execute(asked.order_by(KEYS.c.expires))]
 
 
 def _holds_keys(connection: Connection) -> bool:

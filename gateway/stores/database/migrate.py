@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from gateway.stores.database.tables import CHANGES, METADATA
 from router_service.groundwork.steps import Steps
 
-HEAD: Final = "v0008"
+HEAD: Final = "v0009"
 """The last step; a test holds it against the modules in ``migrations/versions``."""
 
 

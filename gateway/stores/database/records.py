@@ -48,6 +48,7 @@ class KeyRecord:
     journal: Literal["memory"] | None = None
     created_at: int = 0
     revoked_at: int | None = None
+    expires: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

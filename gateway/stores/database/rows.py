@@ -98,9 +98,14 @@ def instant(seconds: float) -> int:
     return round(seconds * 1_000_000)
 
 
+def time_of(at: int) -> datetime:
+    """Return the instant *at*, as it is held, as a time of UTC."""
+    return datetime.fromtimestamp(at / 1_000_000, UTC)
+
+
 def moment(at: int) -> str:
     """Return the instant *at*, as it is held, in ISO 8601."""
-    return datetime.fromtimestamp(at / 1_000_000, UTC).isoformat()
+    return time_of(at).isoformat()
 
 
 def kept(text: str) -> str:

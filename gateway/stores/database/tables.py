@@ -62,6 +62,7 @@ KEYS: Final = Table(
     Column("revoked_at", BigInteger),
     Column("changed", BigInteger, nullable=False),
     Column("journal", String),
+    Column("expires", BigInteger),
     Index("keys_changed", "changed"),
     Index("keys_team", "team"),
 )

@@ -12,6 +12,7 @@ from typing import Final
 import orjson
 
 from gateway.metering.meters.rows import Ended, RecentRows
+from gateway.policy.expiry import goes_soon
 from gateway.policy.register import Register
 from gateway.stores.database.day import FINE, HOUR, DayTable, Failed, Spent
 from gateway.stores.database.rows import instant, moment
@@ -62,6 +63,22 @@ class Day:
         found.sort(key=lambda it: Decimal(it["left_usd"]) / max(Decimal(it["usd"]), _LEAST))
         names = ("key", "team", "period", "usd", "spent_usd", "left_usd", "end")
         shown = [{name: budget[name] for name in names} for budget in found[:MOST]]
+        return {"list": shown, "more": max(len(found) - MOST, 0)}
+
+    async def going(self, now: datetime) -> JsonObject:
+        """Return what is told of keys that have expired *now*, or soon will: the first ones first.
+
+        Raises:
+            DatabaseLost: The database does not answer.
+        """
+        keys = [] if self.register is None else await self.register.keys()
+        found = sorted(
+            (key["expires"], key["name"])
+            for key in keys
+            if key["expires"] and not key["revoked_at"]
+            if goes_soon(datetime.fromisoformat(key["expires"]), now)
+        )
+        shown = [{"name": name, "expires": at} for at, name in found[:MOST]]
         return {"list": shown, "more": max(len(found) - MOST, 0)}
 
 

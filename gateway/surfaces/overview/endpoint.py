@@ -74,6 +74,7 @@ class OverviewEndpoint:
         self._limits = Fresh(self._read_limits, _LOOK_S)
         self._day = Fresh(lambda: sources.day.told(utc_now()), _DAY_S)
         self._budgets = Fresh(lambda: sources.day.budgets(utc_now()), _BUDGETS_S)
+        self._keys = Fresh(lambda: sources.day.going(utc_now()), _BUDGETS_S)
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -97,7 +98,8 @@ class OverviewEndpoint:
         self._sources.spool.drain()
         try:
             told = await self._day.get()
-            return json_answer({**told, "budgets": await self._budgets.get()})
+            beside = {"budgets": await self._budgets.get(), "keys": await self._keys.get()}
+            return json_answer({**told, **beside})
         except DatabaseLost:
             return refused("The database does not answer now.", 503)
 
