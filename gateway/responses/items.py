@@ -25,6 +25,13 @@ _PREFIXES: Final[Mapping[str, str]] = {
     "tool_search_output": "tso",
 }
 _NAMED: Final = frozenset({"id", "status"})
+_STATELESS: Final = frozenset({"message", "reasoning"})
+"""Known items of which a client may be shown one without a status."""
+_PARTED: Final = ("content", "output")
+_PART_DEFAULTS: Final[Mapping[str, JsonObject]] = {
+    "output_text": {"annotations": []},
+    "input_image": {"detail": "auto"},
+}
 
 
 def fresh_id(kind: str) -> str:
@@ -63,6 +70,34 @@ def _text(text: str, *, is_answer: bool) -> JsonObject:
     if is_answer:
         return {"type": "output_text", "text": text, "annotations": []}
     return {"type": "input_text", "text": text}
+
+
+def shown(item: JsonObject) -> JsonObject:
+    """Return *item* as a client is told of it: with what the API has in each of its kind.
+
+    A client may leave out what has a default when it sends an item, and counts on it in what it
+    gets. What is no known item stays as it came.
+    """
+    kind = item.get("type")
+    if not _is_known(kind):
+        return item
+    parts: JsonObject = {name: _shown_parts(item[name]) for name in _PARTED if name in item}
+    told = {**item, **parts}
+    if kind not in _STATELESS and told.get("status") is None:
+        told["status"] = "completed"
+    return told
+
+
+def _shown_parts(content: Json) -> Json:
+    if not isinstance(content, list):
+        return content
+    return [_shown_part(part) if isinstance(part, dict) else part for part in content]
+
+
+def _shown_part(part: JsonObject) -> JsonObject:
+    kind = part.get("type")
+    defaults = _PART_DEFAULTS.get(kind, {}) if isinstance(kind, str) else {}
+    return part | {name: one for name, one in defaults.items() if part.get(name) is None}
 
 
 def sent_again(items: Iterable[JsonObject]) -> list[JsonObject]:

@@ -13,6 +13,7 @@ from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
 from gateway.policy.keys import Caller
+from gateway.responses.items import shown
 from gateway.runs.archive import Archive
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.journal.records import RunName
@@ -97,12 +98,12 @@ class ResponseEndpoints:
         items = _said_before(chain)
         if _order(request) == "desc":
             items.reverse()
-        shown, has_more = _page(items, request.query_params.get("after"), limit)
+        page, has_more = _page(items, request.query_params.get("after"), limit)
         told = {
             "object": "list",
-            "data": shown,
-            "first_id": shown[0].get("id") if shown else None,
-            "last_id": shown[-1].get("id") if shown else None,
+            "data": [shown(item) for item in page],
+            "first_id": page[0].get("id") if page else None,
+            "last_id": page[-1].get("id") if page else None,
             "has_more": has_more,
         }
         return _answer(told)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import openai
 import pytest
-from openai.types.responses import Response
+from openai.types.responses import Response, ResponseItem
 
 from techniques.core.json import Json
+from tests.e2e.letter import faults
 from tests.e2e.stored import Pair, paired
 from tests.e2e.turns import MODELS, Called, Turn
 from tests.services.postgres import Postgres
@@ -226,3 +227,42 @@ def test_a_response_is_its_keys_alone(pair: Pair) -> None:
     mine.responses.delete(kept.id)
     with pytest.raises(openai.NotFoundError):
         mine.responses.retrieve(kept.id)
+
+
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
+SAID: dict[str, Json] = {
+    "message": {"role": "user", "content": "a"},
+    "message of a list": {"role": "user", "content": [{"type": "input_text", "text": "a"}]},
+    "answer": {"role": "assistant", "content": [{"type": "output_text", "text": "a"}]},
+    "image": {"role": "user", "content": [{"type": "input_image", "image_url": PIXEL}]},
+    "call": {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+    "result": {"type": "function_call_output", "call_id": "call_1", "output": "a"},
+    "result of a list": {
+        "type": "function_call_output",
+        "call_id": "call_1",
+        "output": [{"type": "input_image", "image_url": PIXEL}],
+    },
+    "custom call": {"type": "custom_tool_call", "call_id": "call_2", "name": "g", "input": "a"},
+    "custom result": {"type": "custom_tool_call_output", "call_id": "call_2", "output": "a"},
+}
+
+
+def test_items_are_listed_as_the_sdks_types_have_them(pair: Pair) -> None:
+    """Clients may leave out what has a default in what they say, not in what they are told."""
+    client = pair.client()
+    pair.says(HELLO)
+    kept = client.responses.create(
+        model="oa-model",
+        input=list(SAID.values()),
+        tools=[
+            {"type": "function", "name": "f", "parameters": None, "strict": False},
+            {"type": "custom", "name": "g"},
+        ],
+    )
+
+    listed = pair.send("GET", f"/v1/responses/{kept.id}/input_items?limit=50&order=asc").json
+
+    found = {
+        name: faults(ResponseItem, item) for name, item in zip(SAID, listed["data"], strict=True)
+    }
+    assert not any(found.values()), found

@@ -202,14 +202,15 @@ class Called:
         self.value["status"] = status
         if self._kind == CALL:
             return done(events, self)  # it has no events of its own
-        kind, name = "function_call_arguments", "arguments"
         if self._kind == "custom_tool_call":
-            kind = "custom_tool_call_input"
-            name = "input"
-            head = head_of(f"response.{kind}.delta", self._at)
-            opening += events.piece(head, self.value[name])
-        told = {**self._at, "name": self._call.name, name: self.value[name]}
-        return opening + events.write(f"response.{kind}.done", told) + done(events, self)
+            told = {**self._at, "input": self.value["input"]}
+            head = head_of("response.custom_tool_call_input.delta", self._at)
+            opening += events.piece(head, self.value["input"])
+            closing = events.write("response.custom_tool_call_input.done", told)
+        else:
+            told = {**self._at, "name": self._call.name, "arguments": self.value["arguments"]}
+            closing = events.write("response.function_call_arguments.done", told)
+        return opening + closing + done(events, self)
 
     def settle(self) -> None:
         """Bring the arguments so far into ``value``."""

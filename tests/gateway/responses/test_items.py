@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from gateway.responses.items import kept_input, references, resolved, sent_again, weight
+from gateway.responses.items import kept_input, references, resolved, sent_again, shown, weight
 from techniques.core.json import Json
 
 
@@ -90,3 +90,23 @@ def test_an_item_whose_type_is_no_text_stays_as_it_came(kind: Json) -> None:
 def test_items_weigh_what_they_come_to_where_they_stand_often() -> None:
     items = {"a": {"id": "a"}, "b": {"id": "b", "x": "y" * 100}}
     assert weight(items, {"a": 3, "b": 1}) == 3 * 10 + 10 + 107
+
+
+def test_an_item_is_shown_with_what_its_client_left_out() -> None:
+    call = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": "{}"}
+    image = {"type": "input_image", "image_url": "https://a.test/b.png"}
+    result = {"type": "function_call_output", "id": "fco_1", "call_id": "c", "output": [image, 7]}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text"}]}
+
+    assert shown(call) == {**call, "status": "completed"}
+    assert shown({**call, "status": "incomplete"})["status"] == "incomplete"
+    assert shown(result)["output"] == [{**image, "detail": "auto"}, 7]
+    assert shown({**result, "output": "1"})["output"] == "1"
+    assert shown(said) == {**said, "content": [{"type": "output_text", "annotations": []}]}
+
+
+def test_an_item_that_nobody_knows_is_shown_as_it_came() -> None:
+    for item in ({"type": "web_search_call", "id": "ws_1"}, {"type": ["x"]}, {"id": "i"}):
+        assert shown(item) == item
+    thought = {"type": "reasoning", "id": "rs_1", "summary": []}
+    assert shown(thought) == thought
