@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from gateway.admission.need.traits import traits
+from gateway.admission.need.traits import stated_in
 from gateway.clock import utc_now
 from pricing.cost import cost
 from pricing.price import Price
 from pricing.usage import Usage
 from techniques.core.errors import RequestRejected
 from techniques.core.json import NOTHING
-from techniques.core.relayed import COMPLETIONS, EMBEDDINGS
 from techniques.core.request import (
     Document,
     Image,
@@ -113,17 +112,11 @@ def _expected(request: Request) -> int:
 
 
 def _allowed(request: Request) -> int | None:
-    if request.relay is None:
-        return request.sampling.max_output_tokens
-    if request.relay.dialect == EMBEDDINGS:
-        return 0
-    if request.relay.dialect == COMPLETIONS:  # of all prompts together
-        return traits(request).stated
-    body = request.relay.body
-    for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"):
-        if isinstance(limit := body.get(name), int):
-            return limit
-    return None
+    """Return the most output tokens that *request* allows, over all choices; None: no limit."""
+    if request.relay is not None:
+        return stated_in(request.relay)
+    limit = request.sampling.max_output_tokens
+    return None if limit is None else limit * max(request.sampling.n, 1)
 
 
 def turn_tokens(message: Message) -> int:

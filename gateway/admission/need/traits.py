@@ -15,7 +15,12 @@ _MOST_CHOICES: Final = 128
 _PREFIX: Final = 4096
 """About as many bytes as the least that providers cache: 1,024 tokens."""
 
-_LIMITS: Final = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+_OF_CHAT: Final = ("max_completion_tokens", "max_tokens")
+_LIMITS: Final[Mapping[str, tuple[str, ...]]] = {
+    "anthropic": ("max_tokens",),
+    "openai_responses": ("max_output_tokens",),
+}
+"""How the output limit is called in a dialect; by another name a provider may well overlook it."""
 _SHAPED: Final = ("json_schema", "json_object")
 
 
@@ -88,14 +93,24 @@ def _spelled(request: Request) -> Traits:
     )
 
 
+def stated_in(relay: Relay) -> int | None:
+    """Return the most output tokens that a caller allows, over all choices: see ``Traits``."""
+    limit = _allowed(relay)
+    return None if limit is None else limit * _all_choices(relay)
+
+
 def _allowed(relay: Relay) -> int | None:
-    """Return the most output tokens of one answer; embeddings have none."""
+    """Return the most output tokens of one answer, None if it is not said; embeddings have none.
+
+    Of two limits the larger counts: which of them a provider keeps to is not known here.
+    """
     if relay.dialect == EMBEDDINGS:
         return 0
     body = relay.body
     if relay.dialect == COMPLETIONS and body.get("max_tokens") == 0:  # to have the prompt rated
         return 0
-    return next(filter(None, (_limit(body.get(name)) for name in _LIMITS)), None)
+    names = _LIMITS.get(relay.dialect, _OF_CHAT)
+    return max(filter(None, (_limit(body.get(name)) for name in names)), default=None)
 
 
 def _all_choices(relay: Relay) -> int:

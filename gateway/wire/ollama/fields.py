@@ -115,12 +115,16 @@ def is_over(keep_alive: Json) -> bool:
     return not isinstance(keep_alive, bool) and keep_alive == 0
 
 
+_LIMITS: Final = ("max_tokens", "max_completion_tokens")
+
+
 def in_common_words(body: Fields) -> Mapping[str, Json]:
     """Return *body* with what its limit, form and thinking are called in other dialects.
 
-    Those who reckon what a call will need look at bodies that they do not decode.
+    Those who reckon what a call will need look at bodies that they do not decode. What stands there
+    under such a name says nothing here.
     """
-    changes: JsonObject = {}
+    changes: JsonObject = {name: None for name in _LIMITS if name in body}
     if (limit := limit_of(options_of(body))) is not None:
         changes["max_tokens"] = limit
     if (form := format_of(body)) is not None:

@@ -169,7 +169,8 @@ async def test_a_guess_stays_within_what_was_allowed() -> None:
     ("body", "expected"),
     [
         ({"max_tokens": 4}, 4),
-        ({"max_completion_tokens": 5, "max_tokens": 9}, 5),
+        ({"max_completion_tokens": 5, "max_tokens": 9}, 9),
+        ({"max_output_tokens": 4}, 10),
         ({}, 10),
         ({"max_tokens": None}, 10),
     ],

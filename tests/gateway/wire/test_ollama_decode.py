@@ -7,6 +7,7 @@ import base64
 import orjson
 import pytest
 
+from gateway.admission.need.traits import stated_in
 from gateway.wire.dialect import Call
 from gateway.wire.ollama import OllamaChat, OllamaGenerate
 from techniques.core.errors import RequestRejected
@@ -407,3 +408,9 @@ def test_each_call_is_answered_once_by_its_id_else_its_name_else_its_turn() -> N
 
     told = [part.call_id for turn in answers for part in turn.parts if isinstance(part, ToolResult)]
     assert told == ["z", "x", "y", "w", "other"]
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+def test_a_limit_in_words_of_others_is_none(name: str) -> None:
+    assert stated_in(call(**{name: 1}).relay) is None
+    assert stated_in(call(**{name: 1}, options={"num_predict": 9}).relay) == 9

@@ -6,6 +6,10 @@ import orjson
 import pytest
 
 from gateway.admission.need.traits import Traits, traits
+from gateway.metering.estimate import cost_of, output_tokens
+from pricing.cost import cost
+from pricing.price import Price
+from pricing.usage import Usage
 from techniques.core.request import (
     Audio,
     Document,
@@ -54,6 +58,7 @@ SOUND = {"type": "input_audio", "input_audio": {"data": "A" * 9000, "format": "w
         ({"max_tokens": 5}, 5),
         ({"max_completion_tokens": 7}, 7),
         ({"max_tokens": 5, "max_completion_tokens": 7}, 7),
+        ({"max_tokens": 7, "max_completion_tokens": 5}, 7),
         ({"max_tokens": True}, None),
         ({"max_tokens": -1}, None),
         ({"max_tokens": "5"}, None),
@@ -65,6 +70,41 @@ SOUND = {"type": "input_audio", "input_audio": {"data": "A" * 9000, "format": "w
 )
 def test_what_a_relayed_body_allows(body: dict[str, Any], expected: int | None) -> None:
     assert relayed(body).stated == expected
+
+
+_NAMES = {
+    "openai_chat": {"max_tokens", "max_completion_tokens"},
+    "anthropic": {"max_tokens"},
+    "openai_responses": {"max_output_tokens"},
+}
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens", "max_output_tokens"])
+@pytest.mark.parametrize("dialect", _NAMES)
+def test_a_limit_by_a_name_of_another_dialect_limits_nothing(dialect: str, name: str) -> None:
+    """A provider overlooks it, and a budget that held no more would be spent by many at once."""
+    relay = Relay(dialect, None, {name: 5}, undecoded)
+    request = Request("m", relay=relay)
+    expected = 5 if name in _NAMES[dialect] else None
+
+    assert traits(request).stated == expected
+    price = Price(0, 1_000_000)
+    assert cost_of(request, price) == cost(Usage(0, expected or 256), price)
+    assert output_tokens(4000, request) == (expected or 1000)
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_what_all_choices_have_written_is_guessed_within_what_all_may(*, written: bool) -> None:
+    """Of an answer that is cut off nobody else tells."""
+    body = {"max_tokens": 100, "n": 8}
+    request = (
+        Request("m", relay=Relay("openai_chat", None, body, undecoded))
+        if written
+        else Request("m", sampling=Sampling(max_output_tokens=100, n=8))
+    )
+
+    assert output_tokens(4 * 600, request) == 600
+    assert output_tokens(4 * 6000, request) == 800
 
 
 def test_no_number_of_choices_is_beyond_measure() -> None:
