@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from starlette.types import Receive, Scope
 
@@ -10,6 +11,9 @@ from gateway.surfaces.unpacking import coding_of, unpacked
 from gateway.wire.respond import Gone, Leaving
 from router_service.groundwork.response import LEAVING
 from techniques.core.errors import TooLarge
+
+_LONGEST: Final = 20
+"""Digits of the size of a body."""
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
@@ -32,8 +36,8 @@ async def body_of(receive: Receive, headers: Mapping[str, str], most: int) -> by
         RequestRejected: It cannot be unpacked.
         Gone: The client left.
     """
-    declared = headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > most:
+    declared = headers.get("content-length", "").lstrip("0")
+    if declared.isdecimal() and (len(declared) > _LONGEST or int(declared) > most):
         raise TooLarge(f"The body has {declared} bytes; at most {most} are taken.")
     packed_as = headers.get("content-encoding")
     coding = coding_of(packed_as) if packed_as else None

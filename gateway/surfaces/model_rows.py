@@ -7,6 +7,7 @@ from typing import Final
 
 from gateway.clock import utc_now
 from gateway.policy.models import Model
+from gateway.surfaces.numbers import whole
 from pricing.cost import dollars
 from techniques.core.errors import RequestRejected
 from techniques.core.json import JsonObject
@@ -81,9 +82,10 @@ def anthropic_page(models: Sequence[Model], query: Mapping[str, str]) -> JsonObj
 def _limit(said: str | None) -> int:
     if said is None:
         return _MOST
-    if not (said.isascii() and said.isdigit() and 1 <= int(said[:9]) <= _MOST):
+    limit = whole(said, 1, _MOST)
+    if limit is None:
         raise _wrong("limit", f"a whole number from 1 to {_MOST}")
-    return int(said)
+    return limit
 
 
 def _place(names: Sequence[str], param: str, query: Mapping[str, str]) -> int:

@@ -41,7 +41,7 @@ def seconds(at: str, value: Json) -> int:
     number = _number(value)
     if number is None or not 0 < number < math.inf:
         _wrong(at, "a time in seconds, more than 0")
-    return min(math.ceil(number * 1000), _DAY_MS)
+    return math.ceil(min(number * 1000, _DAY_MS))
 
 
 def milliseconds(at: str, value: Json) -> int:
@@ -49,7 +49,7 @@ def milliseconds(at: str, value: Json) -> int:
     number = _number(value)
     if number is None or not 0 < number < math.inf:
         _wrong(at, "a time in milliseconds, more than 0")
-    return min(math.ceil(number), _DAY_MS)
+    return math.ceil(min(number, _DAY_MS))
 
 
 def _number(value: Json) -> float | None:

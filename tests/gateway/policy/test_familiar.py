@@ -145,6 +145,14 @@ def test_our_own_spelling_counts_and_the_warning_names_both(
         assert getattr(wishes, field) == expected
 
 
+@pytest.mark.parametrize("name", ["x-litellm-timeout", "x-portkey-request-timeout", "timeout"])
+@pytest.mark.parametrize("value", ["1e308", 1e308, "9" * 300])
+def test_no_time_is_beyond_measure(name: str, value: Json) -> None:
+    headers, body = said(name, value if name == "timeout" else str(value))
+
+    assert asked(headers, body).deadline_ms == 86_400_000
+
+
 def test_who_says_the_same_twice_is_not_warned() -> None:
     assert not asked({"x-session-id": "s"}, None, {"session": "s"}).warnings
 

@@ -64,6 +64,7 @@ def test_what_comes_after_the_last_is_nothing() -> None:
         ({"limit": "-1"}, "limit"),
         ({"limit": "x"}, "limit"),
         ({"limit": "9" * 40}, "limit"),
+        ({"limit": "000000001" + "9" * 5000}, "limit"),
         ({"limit": "²"}, "limit"),
         ({"after_id": "no-such"}, "after_id"),
         ({"before_id": "no-such"}, "before_id"),
