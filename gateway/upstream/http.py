@@ -156,7 +156,9 @@ class _Call(Headed):
 
     async def __aenter__(self) -> AsyncIterator[Event]:
         channel = self._channel
+        self.unsent = True
         call = await spelled(channel.provider, self._request, channel.target)
+        self.unsent = False  # unless the transport says so: it alone knows
         headers = call.headers
         if self._request.journaled and channel.target.idempotent:
             headers = {**headers, "idempotency-key": self._request.journaled}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from dataclasses import replace
 from time import monotonic
 
 import anyio
 import pytest
 
+from gateway.upstream.head import Headed
+from gateway.upstream.provider import HttpCall, Target
 from pricing.usage import Usage
+from router_service.groundwork.aside import MANY
 from techniques.core.channel import ask
 from techniques.core.events import Warned
 from techniques.core.request import Request, said
@@ -16,6 +21,7 @@ from tests.fakes import script
 from tests.fakes.script import Wait, begin, done, finish, raw, sse, text, usage
 from tests.fakes.upstream import ScriptedUpstream
 from tests.gateway.upstream.http_scene import (
+    DIALECTS,
     QUESTION,
     channel,
     quiet,
@@ -35,6 +41,33 @@ async def test_a_stream_is_read_and_the_call_carries_model_and_credential(
     (asked,) = upstream.asked
     assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
     assert (asked.header("authorization"), asked.body["model"]) == ("Bearer k", "real-model")
+
+
+async def test_what_is_given_up_while_it_is_spelled_was_not_sent(
+    upstream: ScriptedUpstream,
+) -> None:
+    """A call of very many turns is spelled in a thread, and its input would be paid for."""
+    spelling, free = threading.Event(), threading.Event()
+
+    class Slow(type(DIALECTS["openai_chat"])):  # type: ignore[misc]
+        def encode(self, request: Request, target: Target) -> HttpCall:
+            spelling.set()
+            free.wait(5)
+            return super().encode(request, target)  # type: ignore[no-any-return]
+
+    async with channel(upstream) as opened:
+        many = tuple(said("user", "hi") for _ in range(2 * MANY))
+        call = replace(opened, provider=Slow()).open(Request("m", many))
+        assert isinstance(call, Headed)
+        entering = asyncio.create_task(call.__aenter__())
+        await asyncio.to_thread(spelling.wait, 5)
+        entering.cancel()
+        free.set()
+        with pytest.raises(asyncio.CancelledError):
+            await entering
+
+    assert call.is_unsent()
+    assert not upstream.asked
 
 
 async def test_a_whole_answer_is_read(upstream: ScriptedUpstream) -> None:
