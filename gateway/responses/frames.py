@@ -32,9 +32,14 @@ class Frames:
         self.told: JsonObject | None = None
         self.has_ended = False
         self._rest = b""
+        self._returned = False  # whether a CR came last, of which an LF is a part
 
     def pass_on(self, data: bytes) -> bytes:
-        """Return *data* as the client gets it; a frame that is not whole is held."""
+        """Return *data* as the client gets it, with LF for line ends; what is no frame yet is held.
+
+        Some servers end their lines in CRLF, and no blank line of theirs is two LF.
+        """
+        data = self._with_lf(data)
         if not self._rest and data.endswith(b"\n\n") and not _is_marked(data):
             return data
         whole, cut, self._rest = (self._rest + data).rpartition(b"\n\n")
@@ -43,6 +48,15 @@ class Frames:
         if not _is_marked(whole):
             return whole + cut
         return b"".join(self._said(frame) + b"\n\n" for frame in whole.split(b"\n\n"))
+
+    def _with_lf(self, data: bytes) -> bytes:
+        if self._returned and data:
+            data = data.removeprefix(b"\n")
+            self._returned = False
+        if data.find(b"\r") == -1:
+            return data
+        self._returned = data.endswith(b"\r")
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def rest(self) -> bytes:
         """Return what is held."""

@@ -34,11 +34,15 @@ def events(data: bytes) -> list[JsonObject]:
     return [orjson.loads(line[5:]) for line in lines if line.startswith(b"data:")]
 
 
-@given(st.lists(st.integers(0, len(STREAM)), max_size=12).map(sorted))
-def test_a_stream_is_read_along_wherever_it_is_cut(cuts: list[int]) -> None:
+@given(
+    st.lists(st.integers(0, 2 * len(STREAM)), max_size=12).map(sorted),
+    st.sampled_from([b"\n", b"\r\n", b"\r"]),
+)
+def test_a_stream_is_read_along_wherever_it_is_cut(cuts: list[int], end: bytes) -> None:
     frames = Frames(SAYS)
-    places = [0, *cuts, len(STREAM)]
-    pieces = [STREAM[a:b] for a, b in pairwise(places)]
+    stream = STREAM.replace(b"\n", end)
+    places = [0, *(cut for cut in cuts if cut < len(stream)), len(stream)]
+    pieces = [stream[a:b] for a, b in pairwise(places)]
 
     passed = b"".join(map(frames.pass_on, pieces)) + frames.rest()
 
@@ -49,6 +53,16 @@ def test_a_stream_is_read_along_wherever_it_is_cut(cuts: list[int]) -> None:
     assert passed.count(b"\n\n") == STREAM.count(b"\n\n")
     assert frames.has_ended
     assert frames.told == TOLD | SAYS | {"status": "completed"}
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_no_frame_waits_for_the_next(end: bytes) -> None:
+    frames = Frames(SAYS)
+    for piece in STREAM.split(b"\n\n")[:-1]:
+        whole = (piece + b"\n\n").replace(b"\n", end)
+        passed = frames.pass_on(whole)
+        assert passed.endswith(b"\n\n")
+        assert len(events(passed)) == len(events(piece))
 
 
 def test_a_stream_of_which_nothing_is_to_be_said_is_passed_on_as_it_is() -> None:
