@@ -44,6 +44,7 @@ from gateway.surfaces.gate import Gate
 from gateway.surfaces.recall import Recall
 from gateway.surfaces.spoken import RESPONSES
 from gateway.surfaces.unheard import Unheard
+from gateway.surveying import surveying
 from gateway.tracing import Tracing, span_counts, tracing
 from gateway.upstream.account import Account
 from gateway.upstream.llama_cpp.opening import Hosting, hosting
@@ -205,6 +206,7 @@ async def lasting(  # noqa: PLR0917 - what it is made of
         )
         runs = await stack.enter_async_context(bookkeeping(config, kept, board, counts.runs.away))
         hosts = await stack.enter_async_context(hosting(first.hosts, first.accounts, paced.ledger))
+        await stack.enter_async_context(surveying(now))
         uses = Meter(ledger_for(config, paced.ledger))
         chosen = await stack.enter_async_context(choosing(config, make, counts.router))
         remembered = await stack.enter_async_context(remembering(config, kept, runs))

@@ -5,55 +5,27 @@ It is asked which models it has, which costs nothing anywhere.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from time import monotonic
 from typing import Final
 
-import orjson
 from prometheus_client import CollectorRegistry
 
 from gateway.admission.limits import read, vendor_of
-from gateway.clock import utc_now
 from gateway.config import Config, ProviderConfig
 from gateway.doctor.case import Case, Check
 from gateway.doctor.finding import Finding, Level
 from gateway.metering.meters.local import LocalMeter
 from gateway.policy.accounts import served, stated_windows
 from gateway.upstream import provider, providers
-from gateway.upstream.provider import HttpCall
-from gateway.upstream.transport import Transport
+from gateway.upstream.offered import Offered, offered
 from gateway.upstreams import UpstreamBuilder
 from router_service.groundwork.filling import is_unread
 from techniques.core.errors import UpstreamFailed
-from techniques.core.json import Json
 
 _SKEW_S: Final = 5.0
-_MOST: Final = 4 * 2**20
-_PATHS: Final[Mapping[str, str]] = {
-    "openai_chat": "/models",
-    "openai_responses": "/models",
-    "anthropic": "/v1/models",
-}
-_HEADERS: Final[Mapping[str, Mapping[str, str]]] = {
-    "openai_chat": {},
-    "openai_responses": {},
-    "anthropic": {"anthropic-version": "2023-06-01"},
-}
 _SHOWN: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What a provider answered, and when it began to."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    ms: float
-    at: float
 
 
 def upstream(name: str) -> Check:
@@ -89,7 +61,7 @@ async def _asked(name: str, row: ProviderConfig, case: Case) -> AsyncGenerator[F
     alone = case.config.model_copy(update={"providers": {name: row}, "models": ()})
     there = builder.build(alone)
     try:
-        told = await _told(there.transports[name], row, case.within_s)
+        told = await offered(there.transports[name], row.dialect, case.within_s)
     except UpstreamFailed as failure:
         yield _unreached(name, row, failure)
         return
@@ -98,20 +70,6 @@ async def _asked(name: str, row: ProviderConfig, case: Case) -> AsyncGenerator[F
             pool.retire()
     for finding in _judged(name, row, told, case.config):
         yield finding
-
-
-async def _told(transport: Transport, row: ProviderConfig, within_s: float) -> _Told:
-    began, until = monotonic(), monotonic() + within_s
-    call = HttpCall(_PATHS[row.dialect], b"", _HEADERS[row.dialect], method="GET")
-    response = await transport.post(call, until)
-    at, body = utc_now().timestamp(), bytearray()
-    try:
-        ms = 1000 * (monotonic() - began)
-        while len(body) < _MOST and (piece := await response.read()):
-            body += piece
-        return _Told(response.status, dict(response.headers), bytes(body), ms, at)
-    finally:
-        response.close()
 
 
 def _unreached(name: str, row: ProviderConfig, failure: UpstreamFailed) -> Finding:
@@ -126,7 +84,7 @@ def _unreached(name: str, row: ProviderConfig, failure: UpstreamFailed) -> Findi
     return _of(name, "error", told, "its models cannot be served", fix=fix)
 
 
-def _judged(name: str, row: ProviderConfig, told: _Told, config: Config) -> Iterator[Finding]:
+def _judged(name: str, row: ProviderConfig, told: Offered, config: Config) -> Iterator[Finding]:
     yield from _clock(name, told)
     yield from _limits(name, row, told, config)
     match told.status:
@@ -160,8 +118,8 @@ def _hint(row: ProviderConfig) -> str:
     return "" if ends else " Most end in /v1."
 
 
-def _listed(name: str, row: ProviderConfig, told: _Told, config: Config) -> Iterator[Finding]:
-    names = _names(told.body)
+def _listed(name: str, row: ProviderConfig, told: Offered, config: Config) -> Iterator[Finding]:
+    names = told.names
     if names is None:
         what = f"{row.base_url} answers, but not with a list of models as {row.dialect} has it"
         fix = f"providers.{name}.base_url or dialect{_hint(row)}"
@@ -172,34 +130,14 @@ def _listed(name: str, row: ProviderConfig, told: _Told, config: Config) -> Iter
     wanted = {model.model or model.name: model.name for model in served(name, config.models)}
     missing = [(theirs, ours) for theirs, ours in wanted.items() if not ours.endswith("*")]
     for theirs, ours in missing:
-        if names and theirs not in names and not _has_more(told.body):
+        if names and theirs not in names and not told.has_more:
             like = ", ".join(sorted(names)[:_SHOWN])
             why = "calls of a model that it does not have are answered with 404"
             fix = f"models.{ours}.model: one that it has, such as {like}"
             yield _of(name, "warning", f"it does not list {theirs!r}", why, fix=fix)
 
 
-def _object(body: bytes) -> Mapping[str, Json]:
-    try:
-        found = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _names(body: bytes) -> frozenset[str] | None:
-    """Return the models that *body* lists, None if it is no list of them."""
-    rows = _object(body).get("data")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        return None
-    return frozenset(str(row["id"]) for row in rows if "id" in row)
-
-
-def _has_more(body: bytes) -> bool:
-    return bool(_object(body).get("has_more"))
-
-
-def _clock(name: str, told: _Told) -> Iterator[Finding]:
+def _clock(name: str, told: Offered) -> Iterator[Finding]:
     try:
         date = parsedate_to_datetime(told.headers.get("date", ""))
     except ValueError:
@@ -211,7 +149,7 @@ def _clock(name: str, told: _Told) -> Iterator[Finding]:
         yield _of(name, "warning", what, why, fix="timedatectl set-ntp true")
 
 
-def _limits(name: str, row: ProviderConfig, told: _Told, config: Config) -> Iterator[Finding]:
+def _limits(name: str, row: ProviderConfig, told: Offered, config: Config) -> Iterator[Finding]:
     vendor = vendor_of(row.vendor, row.base_url, row.dialect)
     found = read(vendor, told.headers, status=told.status, now=told.at)
     for header in found.unparsed:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -76,6 +77,14 @@ class Model:
             others=tuple(other.under(name) for other in self.others),
         )
 
+    def offers(self) -> Iterator[str]:
+        """Yield by which names clients can ask for what the provider says it has."""
+        model, ours = self.target.model, self.name
+        if model.endswith("*"):
+            for theirs in self.account.offered:
+                if theirs.startswith(model[:-1]):
+                    yield ours[:-1] + theirs[len(model) - 1 :]
+
     def _theirs(self, name: str) -> str:
         """Return what the provider calls the model that a client calls *name*."""
         model = self.target.model
@@ -93,6 +102,8 @@ class Catalogue:
             if model.name.endswith("*"):
                 self._by_prefix.append((model.name[:-1], model))
         self._by_prefix.sort(key=lambda row: len(row[0]), reverse=True)
+        self._offered: tuple[tuple[str, ...], ...] = ()
+        self._listed = self.named()
 
     def find(self, name: str) -> Model:
         """Return the model called *name*.
@@ -129,6 +140,21 @@ class Catalogue:
     def named(self) -> Mapping[str, Model]:
         """Return the models by name, without those that end in ``*``."""
         return {name: model for name, model in self._by_name.items() if not name.endswith("*")}
+
+    def listed(self) -> Mapping[str, Model]:
+        """Return the models by name, those too that providers of names with ``*`` say they have."""
+        offered = tuple(general.account.offered for _, general in self._by_prefix)
+        if offered != self._offered:
+            self._offered, self._listed = offered, {**self.named(), **dict(self._found())}
+        return self._listed
+
+    def _found(self) -> Iterator[tuple[str, Model]]:
+        for _, general in self._by_prefix:
+            for name in general.offers():
+                with suppress(UnknownModel):
+                    found = self.find(name)
+                    if found.name == general.name and found.target.shown == name:
+                        yield name, found
 
     def all(self) -> tuple[Model, ...]:
         """Return all models, also those whose names end in ``*``."""

@@ -32,7 +32,7 @@ class ModelsEndpoint:
         """Serve ``/v1/models``."""
         try:
             caller = await self._front.door.caller(headers_of(request.scope))
-            models = [m for m in self._catalogue.named().values() if may_use(caller, m)]
+            models = [m for m in self._catalogue.listed().values() if may_use(caller, m)]
             if _is_anthropic(request):
                 return _json(request, anthropic_page(models, request.query_params))
         except GatewayError as error:

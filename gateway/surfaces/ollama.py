@@ -76,7 +76,7 @@ class OllamaEndpoint:
 
     async def _tags(self, request: Request, caller: Caller) -> Response:
         del request
-        named = self._catalogue.named()
+        named = self._catalogue.listed()
         models = [row(shown_of(model, named)) for model in named.values() if may_use(caller, model)]
         return _json({"models": models})
 
@@ -87,7 +87,7 @@ class OllamaEndpoint:
 
     async def _show(self, request: Request, caller: Caller) -> Response:
         _, model = await self._named(request, caller)
-        return _json(card(shown_of(model, self._catalogue.named())))
+        return _json(card(shown_of(model, self._catalogue.listed())))
 
     async def _pull(self, request: Request, caller: Caller) -> Response:
         """Say that a model is there, for clients that fetch before they use."""

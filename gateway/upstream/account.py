@@ -39,6 +39,9 @@ class Account:
     one model. ``minute_s`` is how long its minute is. ``crowd`` and ``zeros``: see there.
     """
 
+    offered: tuple[str, ...] = ()
+    """The models that it says it has, where it was asked."""
+
     def __init__(  # noqa: PLR0913 - what there is to know of it
         self,
         name: str,

@@ -30,6 +30,7 @@ BILLED: dict[str, Json] = {
 MANY: dict[str, Json] = {
     "providers": {"oa": {"priced_as": "openai"}},
     "models": [{"name": "openai/*", "provider": "oa", "model": "*"}],
+    "upstream": {"list_s": 0},
 }
 SPENDER = {"name": "spender", "hash": hashed("spender-key"), "budget": {"usd": 1, "period": "day"}}
 

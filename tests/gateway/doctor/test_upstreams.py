@@ -101,7 +101,7 @@ def test_one_of_the_other_dialect_is_asked_in_its_own_words(provider: ScriptedUp
 
     assert bad(told) == []  # the list goes on, so the model may be there
     (asked,) = provider.asked
-    assert asked.path == "/v1/models"
+    assert asked.path == "/v1/models?limit=1000"
     assert asked.header("x-api-key") == "sk-canary-key"
     assert asked.header("anthropic-version")
 
