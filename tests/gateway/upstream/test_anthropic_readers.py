@@ -83,7 +83,7 @@ def test_thinking_tools_and_text_keep_their_order_and_signatures_their_bytes() -
         RedactedThinking("b3BhcXVlLWJ5dGVz"),
         Text("Looking both up."),
         ToolCall("toolu_a1", "weather", '{"city": "Bern"}'),
-        ToolCall("toolu_b2", "now", ""),
+        ToolCall("toolu_b2", "now", "{}"),
     )
 
 
@@ -92,7 +92,31 @@ def test_calls_are_counted_from_zero_whatever_block_they_are() -> None:
     begun = [event.index for event in events if isinstance(event, ToolCallStarted)]
 
     assert begun == [0, 1]
-    assert {event.index for event in events if isinstance(event, ToolCallDelta)} == {0}
+    assert {event.index for event in events if isinstance(event, ToolCallDelta)} == {0, 1}
+
+
+@pytest.mark.parametrize("pieces", [(), ("",)])
+def test_a_call_is_whole_when_its_block_ends_without_arguments_too(pieces: tuple[str, ...]) -> None:
+    """Else clients would begin it after the calls that follow it."""
+    given = [pieces, ('{"city": ', '"Bern"}'), pieces]
+    frames = [frame("message_start", {"message": {"id": "msg_1"}})]
+    for index, texts in enumerate(given):
+        call = {"type": "tool_use", "id": f"toolu_{index}", "name": "now", "input": {}}
+        frames.append(frame("content_block_start", {"index": index, "content_block": call}))
+        for text in texts:
+            delta = {"type": "input_json_delta", "partial_json": text}
+            frames.append(frame("content_block_delta", {"index": index, "delta": delta}))
+        frames.append(frame("content_block_stop", {"index": index}))
+    frames.append(frame("message_delta", {"delta": {"stop_reason": "tool_use"}}))
+    frames.append(frame("message_stop"))
+    said = [
+        ("begun" if isinstance(event, ToolCallStarted) else event.arguments, event.index)
+        for event in read(decoding(), [b"".join(frames)])
+        if isinstance(event, ToolCallStarted | ToolCallDelta)
+    ]
+
+    bern = [('{"city": ', 1), ('"Bern"}', 1)]
+    assert said == [("begun", 0), ("{}", 0), ("begun", 1), *bern, ("begun", 2), ("{}", 2)]
 
 
 def test_blocks_of_server_tools_come_whole_with_their_collected_input() -> None:

@@ -121,7 +121,8 @@ class Block:
                 if self._signature:
                     yield Signed(self._signature)
             case "tool_use":
-                if not self._json and (given := self._block.get("input")):
+                if not self._json:  # without arguments, too: clients begin what is whole
+                    given = self._block.get("input") or {}
                     yield from self._arguments(orjson.dumps(given).decode())
             case "text":
                 if self._block.get("citations"):
