@@ -81,12 +81,9 @@ class Engine:
         """
         query = self._masked(query)
         scores = self._scorer(query)
-        greedy = picking.decision(self._name, query, scores)
         if self._explore is None or not query.explore or not scores.arms:
-            return greedy
-        tried = self._explore(scores, greedy.arm, query)
-        if tried.arm == greedy.arm and not tried.explored:
-            return greedy.model_copy(update={"propensity": tried.propensity})
+            return picking.decision(self._name, query, scores)
+        tried = self._explore(scores, picking.best(scores), query)
         return picking.made(
             self._name,
             scores,

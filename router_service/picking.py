@@ -18,26 +18,32 @@ def best(scores: Scores) -> str:
     """
     most = max(score.utility for score in scores.arms.values())
     tied = [arm for arm, score in scores.arms.items() if score.utility > most - _TIE]
+    if len(tied) == 1:
+        return tied[0]
     return min(tied, key=lambda arm: (scores.arms[arm].cost, -scores.arms[arm].utility))
 
 
 def decision(router: str, query: RouteQuery, scores: Scores) -> RouteDecision:
     """Return the choice of *router*: never a masked arm, unless there is no other."""
-    if not scores.arms:
-        arm = query.offers[0].arm
-        why = f"{router}: every arm is masked"
-        return RouteDecision(arm=arm, why=why, router=router, masked=scores.masked)
-    chosen = best(scores)
-    return made(router, scores, chosen)
+    return made(router, scores, best(scores)) if scores.arms else masked(router, query, scores)
+
+
+def masked(router: str, query: RouteQuery, scores: Scores) -> RouteDecision:
+    """Return the choice of *router* where every arm is masked: what happens without one."""
+    why = f"{router}: every arm is masked"
+    return RouteDecision(arm=query.offers[0].arm, why=why, router=router, masked=scores.masked)
 
 
 def made(
     router: str, scores: Scores, arm: str, *, propensity: float = 1.0, explored: bool = False
 ) -> RouteDecision:
-    """Return the decision for *arm*, which need not be the best."""
+    """Return the decision for *arm*, which need not be the best.
+
+    It is made of values that were looked at, each as it came, so nobody looks at them once more.
+    """
     score = scores.arms[arm]
     plain = scores.plain_quality
-    return RouteDecision(
+    return RouteDecision.model_construct(
         arm=arm,
         why=_why(scores.why, arm, score, explored=explored),
         router=router,

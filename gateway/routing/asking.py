@@ -81,10 +81,10 @@ class Asker:
         began, encoded_s = perf_counter(), 0.0
         why: Failing
         try:
-            with anyio.fail_after(self._encode_within_s):
+            with anyio.fail_after(self._encode_within_s) as scope:
                 query = await self._located(query, text)
-            encoded_s = perf_counter() - began
-            with anyio.fail_after(self._within_s):
+                encoded_s = perf_counter() - began
+                scope.deadline = anyio.current_time() + self._within_s
                 decision = _checked(query, await self._router.route(query))
         except NoExactProfile:
             raise

@@ -82,26 +82,26 @@ def _sets_effort(plan: Plan) -> bool:
 
 def _unsuited(technique: str, request: Request, features: Features) -> str:
     """Return what of a request *technique* does not go with."""
-    unsuited = {
-        "tools": bool(request.tools)
-        and (technique in _NOT_WITH_TOOLS or technique.startswith("fec_")),
-        "form": request.response_format is not None and technique in _NOT_IN_FORM,
-        "creative": features.category == "creative" and technique in _NOT_CREATIVE,
-    }
-    return next((what for what, is_so in unsuited.items() if is_so), "")
+    if request.tools and (technique in _NOT_WITH_TOOLS or technique.startswith("fec_")):
+        return "tools"
+    if request.response_format is not None and technique in _NOT_IN_FORM:
+        return "form"
+    creative = features.category == "creative" and technique in _NOT_CREATIVE
+    return "creative" if creative else ""
 
 
 def _beyond(model: Model, request: Request, features: Features) -> str:
     """Return what *model* cannot do that *request* wants."""
     able = model.target.capabilities
     form = request.response_format
-    beyond = {
-        "tools": bool(request.tools) and not able.tools,
-        "form": form is not None and form.kind == "json_schema" and not able.json_schema,
-        "pictures": not able.vision and bool(pictures(request)),
-        "context": able.context is not None and features.tokens > able.context,
-    }
-    return next((what for what, is_so in beyond.items() if is_so), "")
+    if request.tools and not able.tools:
+        return "tools"
+    if form is not None and form.kind == "json_schema" and not able.json_schema:
+        return "form"
+    if not able.vision and pictures(request):
+        return "pictures"
+    over = able.context is not None and features.tokens > able.context
+    return "context" if over else ""
 
 
 def too_dear(caps: Caps, calls: float, picodollars: float | None) -> str:

@@ -55,11 +55,34 @@ _SIZES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """What is expected of an arm. ``cost`` is in plain calls, None if that cannot be told."""
+class Bill:
+    """What is expected of an arm, whatever the request: calls, and how many of which model.
+
+    ``parts`` are in calls as long as the plain one; where an answer is thought about, longer ones.
+    """
 
     calls: float
-    cost: float | None
+    parts: tuple[tuple[float, Model], ...]
+
+
+NOTHING_ASKED: Final = Bill(0.0, ())
+
+
+def bill(plan: Plan, arm: Arm) -> Bill:
+    """Return what carrying *plan* out for *arm* is likely to come to."""
+    longer = _THINKING if arm.effort else 1.0
+    if plan.card is None:
+        return Bill(1.0, ((longer, plan.model),))
+    name = plan.card.name
+    if name == "cascade":
+        return Bill(2.0, ((1 + _CHECK, plan.model), (_GOES_ON, plan.pool[-1])))
+    load = _load(name, arm, plan)
+    parts = [(longer * load.own, plan.model)]
+    if load.judge:
+        parts.append((load.judge, plan.judge or plan.model))
+    pool = plan.pool if load.each else ()
+    parts += [(load.each, one) for one in pool]
+    return Bill(load.own + load.judge + load.each * len(pool), tuple(parts))
 
 
 class Scale:
@@ -78,23 +101,15 @@ class Scale:
         """Picodollars of the plain call, None if its price is not known."""
         return self._plain
 
-    def expected(self, plan: Plan, arm: Arm) -> Expected:
-        """Return what carrying *plan* out for *arm* is likely to come to."""
-        longer = _THINKING if arm.effort else 1.0
-        own = self._times(plan.model)
-        if plan.card is None:
-            return Expected(1.0, _sum(longer, own))
-        name = plan.card.name
-        if name == "cascade":
-            last = self._times(plan.pool[-1])
-            return Expected(2.0, _sum(1 + _CHECK, own, _GOES_ON, last))
-        load = _load(name, arm, plan)
-        judged = self._times(plan.judge or plan.model) if load.judge else 0.0
-        pool = [self._times(one) for one in plan.pool] if load.each else []
-        parts = [longer * load.own, own, load.judge, judged]
-        for one in pool:
-            parts += [load.each, one]
-        return Expected(load.own + load.judge + load.each * len(pool), _sum(*parts))
+    def cost(self, of: Bill) -> float | None:
+        """Return what the parts *of* a bill come to in plain calls, None if that is not known."""
+        total = 0.0
+        for calls, model in of.parts:
+            times = self._times(model)
+            if times is None:
+                return None
+            total += calls * times
+        return total
 
     def _times(self, model: Model) -> float | None:
         """Return how much dearer a call of *model* is than the plain one; None: not to be told."""
@@ -117,16 +132,6 @@ def _ratio(its: int | None, plain: int | None) -> float | None:
     if plain == 0:
         return 1.0 if its == 0 else None
     return its / plain
-
-
-def _sum(*pairs: float | None) -> float | None:
-    """Return the sum of the products of *pairs*, None if one of them is not known."""
-    total = 0.0
-    for times, each in zip(pairs[::2], pairs[1::2], strict=True):
-        if times is None or each is None:
-            return None
-        total += times * each
-    return total
 
 
 def _load(name: str, arm: Arm, plan: Plan) -> Load:

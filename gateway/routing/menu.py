@@ -13,6 +13,7 @@ from gateway.planning.planner import CASCADE, Planner
 from gateway.policy.keys import Caller
 from gateway.policy.models import Model
 from gateway.policy.wishes import Wishes
+from gateway.routing.costs import NOTHING_ASKED, Bill, bill
 from gateway.routing.specs import pool_of
 from router_service.arms import PLAIN, Arm
 from router_service.contract import ModelSpec
@@ -50,12 +51,16 @@ _TELLING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """An arm, and the plan that carries it out; None where ``barred`` says why there is none."""
+    """An arm, and the plan that carries it out; None where ``barred`` says why there is none.
+
+    ``bill`` is what the plan is likely to come to.
+    """
 
     arm: Arm
     name: str
     plan: Plan | None
     barred: str = ""
+    bill: Bill = NOTHING_ASKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,7 @@ class Menus:
             return Way(arm, arm.name, None, "key")
         except RequestRejected as error:
             return Way(arm, arm.name, None, _REJECTED.get(error.code, "not possible"))
-        return Way(arm, arm.name, plan, _lacks(plan))
+        return Way(arm, arm.name, plan, _lacks(plan), bill(plan, arm))
 
 
 _REJECTED: Final = {"price_unknown": "price", "invalid_option": "options"}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from gateway.planning.asked import Asked
 from gateway.planning.plan import Plan
 from gateway.planning.planner import CASCADE
 from gateway.routing.bars import barred, too_dear
-from gateway.routing.costs import Expected, Scale
+from gateway.routing.costs import Scale
 from gateway.routing.menu import Menu, Way
 from gateway.routing.pace import Pace
 from router_service.arms import PLAIN, Arm
@@ -48,29 +49,31 @@ class Weighed:
 
     def _offer(self, way: Way, scale: Scale, pace: Pace) -> Offer:
         if way.plan is None:
-            return Offer.model_construct(arm=way.name, cost=None, masked=way.barred)
-        expected = scale.expected(way.plan, way.arm)
-        masked = ""
+            return _offered(way.name, None, way.barred)
+        cost, masked = scale.cost(way.bill), ""
         if not way.arm.is_plain:
-            masked = way.barred or self._barred(way.plan, way.arm, (expected, scale, pace))
-        cost = expected.cost
+            masked = way.barred or self._barred(way, way.plan, (cost, scale.plain, pace))
         if cost is None and not masked:  # nothing has a price: what counts is how many there are
-            cost = expected.calls
-        return Offer.model_construct(arm=way.name, cost=cost, masked=masked)
+            cost = way.bill.calls
+        return _offered(way.name, cost, masked)
 
-    def _barred(self, plan: Plan, arm: Arm, of: tuple[Expected, Scale, Pace]) -> str:
-        """Return why *arm* must not be chosen for this request, "" if it may be."""
-        expected, scale, pace = of
+    def _barred(self, way: Way, plan: Plan, of: tuple[float | None, int | None, Pace]) -> str:
+        """Return why *way* must not be chosen for this request, "" if it may be."""
+        cost, plain, pace = of
         if reason := barred(plan, self.request, self.features, self.asked.wishes.n_policy):
             return reason
-        if expected.cost is None and (scale.plain is not None or _asks_another(plan, arm)):
+        if cost is None and (plain is not None or _asks_another(plan, way.arm)):
             return "price"  # how much dearer it is must be known
-        known = expected.cost is not None and scale.plain is not None
-        money = (expected.cost or 0.0) * (scale.plain or 0) if known else None
-        if reason := too_dear(plan.caps, expected.calls, money):
+        money = None if cost is None or plain is None else cost * plain
+        if reason := too_dear(plan.caps, way.bill.calls, money):
             return reason
-        slow = pace.is_too_slow(plan.model.name, arm.name, plan.deadline_s)
+        slow = pace.is_too_slow(plan.model.name, way.name, plan.deadline_s)
         return "deadline" if slow else ""
+
+
+@lru_cache(maxsize=4096)
+def _offered(arm: str, cost: float | None, masked: str) -> Offer:
+    return Offer.model_construct(arm=arm, cost=cost, masked=masked)
 
 
 def _asks_another(plan: Plan, arm: Arm) -> bool:

@@ -57,7 +57,8 @@ class Remembering:
         length = math.hypot(*values)
         if not _LEAST < length < math.inf or len(values) > LONGEST_VECTOR:  # NaN is not between
             return None
-        return Vector(encoder=self._name, values=tuple(value / length for value in values))
+        scaled = tuple([value / length for value in values])
+        return Vector.model_construct(encoder=self._name, values=scaled)  # finite, and not empty
 
     def _keep(self, key: bytes, vector: Vector) -> None:
         self._kept[key] = vector

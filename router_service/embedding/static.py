@@ -60,8 +60,8 @@ class StaticVectors:
     def _mean(self, tokens: Sequence[int]) -> Sequence[float] | None:
         if not tokens:
             return None
-        rows = np.minimum(np.asarray(tokens, dtype=np.int64), len(self._table) - 1)
-        mean: list[float] = self._table[rows].astype(np.float32).mean(axis=0).tolist()
+        rows = self._table.take(tokens, axis=0, mode="clip").astype(np.float32)
+        mean: list[float] = (np.add.reduce(rows, axis=0) / np.float32(len(rows))).tolist()
         return mean
 
 
@@ -94,6 +94,7 @@ def _mapped(path: Path) -> npt.NDArray[np.float16]:
         if told["dtype"] != "F16" or shape[1:] != (_SIZE,):
             raise Unusable(f"{path} holds no table of {_SIZE} half-precision columns")
         start = _HEAD + length + told["data_offsets"][0]
-        return np.memmap(path, dtype=np.dtype("<f2"), mode="r", offset=start, shape=shape)
+        mapped = np.memmap(path, dtype=np.dtype("<f2"), mode="r", offset=start, shape=shape)
+        return np.asarray(mapped)  # the same memory; every look into a memmap makes another of it
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Unusable(f"static vectors need {path}: {error}") from error

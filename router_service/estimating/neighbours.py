@@ -57,7 +57,8 @@ class Neighbourhood:
             return None
         rough = _products(whole, values)
         rows = np.zeros((len(self.rows), most), np.intp)
-        similar = np.full((len(self.rows), most), _NONE)
+        similar = np.empty((len(self.rows), most))
+        similar.fill(_NONE)
         for arm, (entries, places) in enumerate(zip(self.rows, self.places, strict=True)):
             if not len(places):
                 continue
@@ -94,12 +95,13 @@ class Neighbourhood:
         return self.rows[arm][best], np.where(there, np.exp(-np.nan_to_num(apart) / wide), 0.0)
 
     def _weighed(self, rows: Places, similar: Numbers) -> Near | None:
-        there = similar > _NONE
-        if not there.any():
-            return None
-        apart = np.maximum(1.0 - similar, 0.0)
-        kernel = np.where(there, np.exp(-apart / _width(apart[there])), 0.0)
         nearest = float(similar.max())
+        if nearest <= _NONE:
+            return None
+        there = similar > _NONE
+        apart = np.maximum(1.0 - similar, 0.0)
+        kernel = np.exp(apart / -_width(apart[there]))
+        kernel *= there
         return Near(rows, kernel, nearest, self._gate(nearest))
 
     def _gate(self, nearest: float) -> float:
@@ -124,8 +126,15 @@ def neighbourhood(partition: Partition, place: Codes, arms: Codes, count: int) -
 
 
 def _width(apart: Numbers) -> float:
-    """Return how wide a kernel is to be for neighbours that are so far *apart*."""
-    return min(max(float(np.median(apart)), _NARROWEST), _WIDEST) if len(apart) else _NARROWEST
+    """Return how wide a kernel is to be for neighbours that are so far *apart*: the median."""
+    if not len(apart):
+        return _NARROWEST
+    half = len(apart) // 2
+    ranked = np.partition(apart, half)
+    middle = float(ranked[half])
+    if len(apart) % 2 == 0:
+        middle = (middle + float(ranked[:half].max())) / 2
+    return min(max(middle, _NARROWEST), _WIDEST)
 
 
 def _products(partition: Partition, values: Matrix) -> Matrix:
@@ -137,9 +146,10 @@ def _products(partition: Partition, values: Matrix) -> Matrix:
 
 def _best(similar: Matrix, most: int) -> Places:
     count = similar.shape[-1]
-    if count <= most:
-        return np.broadcast_to(np.arange(count), similar.shape)
-    return np.argpartition(similar, -most)[..., -most:]
+    if count > most:
+        return similar.argpartition(count - most)[..., count - most :]
+    every = np.arange(count)
+    return every if similar.ndim == 1 else np.broadcast_to(every, similar.shape)
 
 
 def _usual(partition: Partition, places: Codes) -> tuple[float, float]:
@@ -176,6 +186,15 @@ def foretold(  # noqa: PLR0913 - what it is reckoned by
         told.append(seen * rows / (rows + kappa))
         entries.append(known[asked])
     return np.concatenate(entries), np.concatenate(told)
+
+
+def summed(kernel: Numbers, weights: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
+    """Return ``effective`` and ``mean`` of each of several *values*, with *weights* of its own."""
+    weighed = kernel * weights
+    total = np.add.reduce(weighed, axis=-1)
+    square = np.maximum(np.einsum("aij,ij->ai", weighed, kernel), _TINY)
+    sums = np.einsum("aij,aij->ai", weighed, values)
+    return total * total / square, sums / np.maximum(total, _TINY)
 
 
 def effective(kernel: Numbers, weights: Numbers) -> Numbers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from router_service.arms import Arm, arm_of
@@ -41,6 +42,7 @@ def sort_of(kind: str, category: str) -> Sort:
     return "keyed" if kind in _KEYED else "prose"
 
 
+@lru_cache(maxsize=1024)
 def arm_called(name: str) -> Arm:
     """Return the arm of that *name*; one whose name says nothing is a technique of its own."""
     try:
@@ -78,6 +80,7 @@ def _calls(arm: Arm) -> float:
     return calls * 1.5 if arm.technique in _JUDGED else calls
 
 
+@lru_cache(maxsize=1024)
 def _of_technique(arm: Arm) -> _Row:
     """Return the row of the nearest size that the table has."""
     sizes = _POINTS.get(arm.technique)

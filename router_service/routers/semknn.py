@@ -15,9 +15,10 @@ import numpy as np
 from router_service.arms import PLAIN
 from router_service.contract import Match, NoExactProfile, Observation, Offer, RouteQuery
 from router_service.estimating.experience import Experience, nothing
-from router_service.estimating.fit import Fit, Terms, View, fit, weakened
+from router_service.estimating.fit import Terms, fit, weakened
 from router_service.estimating.pools import closest, fingerprint
 from router_service.estimating.priors import arm_called, prior_cost, prior_gain, sort_of
+from router_service.estimating.view import Fit, View
 from router_service.routers import router
 from router_service.routers.settings import RoutersSettings, SemknnSettings
 from router_service.scores import Score, Scorer, Scores

@@ -67,9 +67,10 @@ class _Look:
         self.asks = "?" in text or "\uff1f" in text
         self._places = places_of(text)
         self.numbers = _counted(text) + len(self._places.get("count", ()))
+        self.syntax: int = _hits(text, _SYNTAX)
 
     def has(self, *topics: Topic) -> bool:
-        return any(topic in self._places for topic in topics)
+        return not self._places.keys().isdisjoint(topics)
 
     def early(self, topic: Topic) -> bool:
         """Tell whether *topic* is among the first words."""
@@ -77,7 +78,9 @@ class _Look:
 
     def both(self, one: Topic, *others: Topic) -> bool:
         """Tell whether *one* and any of *others* stand near each other."""
-        ones = self._places.get(one, ())
+        ones = self._places.get(one)
+        if ones is None or not self.has(*others):
+            return False
         theirs = [place for other in others for place in self._places.get(other, ())]
         return any(abs(place - its) <= _NEAR for place in ones for its in theirs if place != its)
 
@@ -104,7 +107,7 @@ def _patterns(*texts: str) -> tuple[re.Pattern[str], ...]:
 
 def _hits(text: str, patterns: Iterable[re.Pattern[str]]) -> int:
     """Return how many of *patterns* are in *text*."""
-    return sum(pattern.search(text) is not None for pattern in patterns)
+    return len([pattern for pattern in patterns if pattern.search(text)])
 
 
 _NUMBER = re.compile(r"\d[\d.,:]*(?<!\D)")
@@ -141,7 +144,7 @@ _OPTIONS: Final = _patterns(r"A[).:](?<!\w..)\s", r"B[).:](?<!\w..)\s")
 
 _SIGNALS: Final = (
     _Signal("code block or error", {"code": 4}, lambda look: _hits(look.text, _BLOCK)),
-    _Signal("code syntax", {"code": 2}, lambda look: _hits(look.text, _SYNTAX)),
+    _Signal("code syntax", {"code": 2}, lambda look: look.syntax),
     _Signal(
         "a program to write or mend",
         {"code": 2.5, "creative": -2},
@@ -153,7 +156,7 @@ _SIGNALS: Final = (
         {"code": 2},
         lambda look: look.both("tech", "how", "explain", "program", "mend"),
     ),
-    _Signal("more code syntax", {"code": 1.5}, lambda look: _hits(look.text, _SYNTAX) > 1),
+    _Signal("more code syntax", {"code": 1.5}, lambda look: look.syntax > 1),
     _Signal("mathematical notation", {"reasoning": 3}, lambda look: _hits(look.text, _MATHS)),
     _Signal("proof or calculation", {"reasoning": 3}, lambda look: look.has("prove")),
     _Signal(

@@ -3,7 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from router_service.estimating.neighbours import Neighbourhood, effective, mean, neighbourhood
+from router_service.estimating.neighbours import (
+    Neighbourhood,
+    effective,
+    mean,
+    neighbourhood,
+    summed,
+)
 from router_service.estimating.partition import Matrix, joined
 
 _ARMS = 6
@@ -114,3 +120,42 @@ def test_how_many_rows_a_mean_is_worth() -> None:
         0.0,
         13.5,
     ]
+
+
+def test_several_values_summed_at_once_come_to_what_each_does_by_itself() -> None:
+    dice = np.random.default_rng(9)
+    kernel = dice.random((_ARMS, 40)) * (dice.random((_ARMS, 40)) < 0.8)
+    kernel[2] = 0.0
+    weights = dice.random((2, _ARMS, 40))
+    weights[1, 3] = 0.0
+    values = dice.normal(size=(2, _ARMS, 40))
+
+    rows, means = summed(kernel, weights, values)
+
+    for at in range(2):
+        assert rows[at] == pytest.approx(effective(kernel, weights[at]))
+        assert means[at] == pytest.approx(mean(kernel, weights[at], values[at]))
+    assert (rows[0, 2], means[0, 2], rows[1, 3], means[1, 3]) == (0.0, 0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("count", [3, 4, 79, 80])
+def test_the_kernel_is_as_wide_as_the_median_neighbour_is_apart(count: int) -> None:
+    asked, *others = np.ones((count + 1, 64)) + 0.4 * np.random.default_rng(7).normal(
+        size=(count + 1, 64)
+    )
+    vectors = np.array([each / np.linalg.norm(each) for each in others], np.float32)
+    asked = (asked / np.linalg.norm(asked)).astype(np.float32)
+    found = neighbourhood(
+        joined(None, dict(enumerate(vectors))),
+        np.arange(count, dtype=np.int32),
+        np.zeros(count, np.int32),
+        1,
+    )
+
+    near = found.around(asked, count)
+
+    assert near is not None
+    apart = np.maximum(1 - vectors[near.rows[0]] @ asked, 0)
+    width = float(np.median(apart))
+    assert 0.03 < width < 0.20
+    assert near.kernel[0] == pytest.approx(np.exp(-apart / width), rel=1e-4)
