@@ -71,11 +71,12 @@ def cost(share: float, weight: float) -> int:
 
 
 class Deadlines:
-    """Times by name, of which the earliest can be asked for."""
+    """Times by name, of which the earliest can be asked for: none is due before ``soonest``."""
 
-    __slots__ = ("_heap", "_times")
+    __slots__ = ("_heap", "_times", "soonest")
 
     def __init__(self) -> None:
+        self.soonest = math.inf
         self._times: dict[str, float] = {}
         self._heap: list[tuple[float, str]] = []
 
@@ -86,6 +87,8 @@ class Deadlines:
         """Set the time of *name*."""
         self._times[name] = time
         heapq.heappush(self._heap, (time, name))
+        if time < self.soonest:
+            self.soonest = time
 
     def drop(self, name: str) -> None:
         """Forget *name*, if it is there."""
@@ -100,6 +103,7 @@ class Deadlines:
             if times.get(name) == time:
                 del times[name]
                 names.append(name)
+        self.soonest = heap[0][0] if heap else math.inf
         return names
 
 

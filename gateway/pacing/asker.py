@@ -28,6 +28,7 @@ from gateway.upstream.account import is_probe
 
 _TRIES: Final = 3
 _FREE: Final = Granted()
+_AT_ONCE: Final = Place(queue=False)
 
 
 class Asker:
@@ -142,23 +143,25 @@ class Asker:
         asks = []
         if not self.taken:
             asks.append(Ask(self.request_lease, self._purse.for_request()))
-        asks += [Ask(asking.lease, asking.own) for asking in askings if asking.own]
-        return Entry(tuple(asks), Place(queue=False)) if asks else None
+        for asking in askings:
+            if asking.own:
+                asks.append(Ask(asking.lease, asking.own))
+        return Entry(tuple(asks), _AT_ONCE) if asks else None
 
     def _entry(self, askings: Sequence[Asking]) -> Entry | None:
-        asks = tuple(Ask(asking.lease, asking.needs) for asking in askings if asking.needs)
+        asks = [Ask(asking.lease, asking.needs) for asking in askings if asking.needs]
         if not asks:
             return None
         standing = self._standing
         place = Place(
-            priority=standing.priority,
-            tenant=standing.tenant,
-            weight=standing.weight,
-            since_ms=int(1000 * standing.waited_s()),
-            tag=self.tag,
-            queue=not (self._observes or any(map(is_probe, askings[0].needs))),
+            standing.priority,
+            standing.tenant,
+            standing.weight,
+            int(1000 * standing.waited_s()),
+            self.tag,
+            not (self._observes or any(map(is_probe, askings[0].needs))),
         )
-        return Entry(asks, place)
+        return Entry(tuple(asks), place)
 
 
 def _cold(asking: Asking) -> Callable[[], Awaitable[list[WindowSpec]]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gateway.admission.left import Left
 from gateway.admission.purse import Purse
 from gateway.admission.queueing import Waiter, cost
-from gateway.admission.windows import NEVER, RELEASE, Window
+from gateway.admission.windows import NEVER, RELEASE
 from gateway.stores.ledger import (
     Answer,
     Entry,
@@ -20,6 +20,7 @@ from gateway.stores.ledger import (
     Unknown,
     Waiting,
 )
+from gateway.stores.memory.defining import AnyWindow
 from gateway.stores.memory.pool import UNSEEN_MS, Lease, Pool
 from gateway.stores.memory.pump import ABSENT, Head, Verdict, judge, pump, standing
 
@@ -43,7 +44,7 @@ def admit(pool: Pool, entry: Entry, limits: QueueLimits, *, dispatched: bool) ->
     if verdict.wait in {ABSENT, NEVER}:
         return _impossible(pool, verdict)
     place = entry.place
-    steps, tag = _turn(pool, place, _share(pool, needs))
+    steps, tag = _turn(pool, place, _share([pool.windows[name] for name in lane], needs))
     if verdict.wait == 0 and not pool.line.entries:
         pool.grant(entry.asks, tag, dispatched=dispatched)
         return Granted(tag, _all_left(pool, lane))
@@ -58,29 +59,38 @@ def admit(pool: Pool, entry: Entry, limits: QueueLimits, *, dispatched: bool) ->
 
 def _known(pool: Pool, entry: Entry) -> Answer | None:
     """Return the answer to what was asked before, None to what is new."""
-    lease = pool.lease(entry.id)
+    name = entry.asks[0].lease
+    lease = pool.lease(name)
     if lease is not None and not (lease.ended and lease.sent is None):
         return granted(pool, lease)
-    return check(pool, entry.id) if entry.id in pool.line.entries else None
+    return check(pool, name) if name in pool.line.entries else None
 
 
 def _at_once(pool: Pool, entry: Entry, *, dispatched: bool) -> Granted | None:
     """Grant the one call of *entry* if nobody waits and it fits: so it is nearly always."""
-    needs = entry.asks[0].needs
-    if len(entry.asks) != 1 or pool.line.entries or not _fits(pool, needs):
+    if len(entry.asks) != 1 or pool.line.entries:
         return None
-    _, tag = _turn(pool, entry.place, _share(pool, needs))
+    needs = entry.asks[0].needs
+    windows = _fitting(pool, needs)
+    if windows is None:
+        return None
+    _, tag = _turn(pool, entry.place, _share(windows, needs))
     pool.grant(entry.asks, tag, dispatched=dispatched)
-    return Granted(tag, _all_left(pool, sorted(needs)))
+    return Granted(tag, _left_of(windows, pool.now))
 
 
-def _fits(pool: Pool, needs: Mapping[str, int]) -> bool:
-    """Return whether *needs* are there now; how long they would have to wait, ``judge`` tells."""
-    for name, need in needs.items():
+def _fitting(pool: Pool, needs: Mapping[str, int]) -> list[AnyWindow] | None:
+    """Return the windows of *needs*, by name, if all of it is there now.
+
+    How long it would have to wait else, ``judge`` tells.
+    """
+    found: list[AnyWindow] = []
+    for name in sorted(needs):
         window = pool.window(name)
-        if window is None or window.wait(need) != 0:
-            return False
-    return True
+        if window is None or window.wait(needs[name]) != 0:
+            return None
+        found.append(window)
+    return found
 
 
 def _turn(pool: Pool, place: Place, share: float) -> tuple[int, int]:
@@ -104,18 +114,22 @@ def _now_granted(pool: Pool, name: str) -> Granted:
 
 def _all_left(pool: Pool, names: Iterable[str]) -> tuple[Left, ...]:
     """Return what is left of the windows of rates that are called *names*."""
+    return _left_of(filter(None, map(pool.window, names)), pool.now)
+
+
+def _left_of(windows: Iterable[AnyWindow], now: float) -> tuple[Left, ...]:
+    """Return what is left of those of *windows* that are of rates, as they are *now*."""
     found = []
-    for name in names:
-        window = pool.window(name)
-        if not isinstance(window, Window) or window.kind == "gauge":
+    for window in windows:
+        if isinstance(window, Purse) or window.kind == "gauge":
             continue
         cap, level = window.cap, window.level
         if window.kind == "bucket":
             full = (cap - level) / max(window.flow, 1e-12) if level < cap else 0.0
         else:
-            full = max(0.0, window.ends - pool.now)
+            full = max(0.0, window.ends - now)
         left = math.floor(level) if level > 0 else 0
-        found.append(Left(name, math.floor(cap), left, math.ceil(full)))
+        found.append(Left(window.name, math.floor(cap), left, math.ceil(full)))
     return tuple(found)
 
 
@@ -127,12 +141,15 @@ def _together(entry: Entry) -> dict[str, int]:
     return needs
 
 
-def _share(pool: Pool, needs: Mapping[str, int]) -> float:
+def _share(windows: Iterable[AnyWindow], needs: Mapping[str, int]) -> float:
+    """Return the largest part that *needs* are of one of *windows*."""
     share = 0.0
-    for name, need in needs.items():
-        window = pool.windows[name]
-        if not isinstance(window, Purse) and window.cap > 0:
-            share = max(share, need / window.cap)
+    for window in windows:
+        if isinstance(window, Purse) or window.cap <= 0:
+            continue
+        part = needs[window.name] / window.cap
+        if part > share:
+            share = part
     return share
 
 

@@ -66,10 +66,12 @@ class Pool:
     def begin(self, now: float) -> None:
         """Go on to *now*: end leases that nobody renewed, forget, drop and age waiters."""
         self.now = now
-        for name in self.live.due(now, _TIDIED):
-            self._lapse(self._leases[name])
-        for name in self._forgetting.due(now, _TIDIED):
-            del self._leases[name]
+        if now >= self.live.soonest:
+            for name in self.live.due(now, _TIDIED):
+                self._lapse(self._leases[name])
+        if now >= self._forgetting.soonest:
+            for name in self._forgetting.due(now, _TIDIED):
+                del self._leases[name]
         if self.line.entries:
             for name in self.line.seen.due(now, _TIDIED):
                 self.line.remove(self.line.entries[name])
@@ -91,7 +93,7 @@ class Pool:
         self, asks: Sequence[tuple[str, Mapping[str, int]]], tag: int, *, dispatched: bool
     ) -> None:
         """Hold what is asked for."""
-        entry = tuple(name for name, _ in asks)
+        entry = tuple([name for name, _ in asks])
         for number, (name, needs) in enumerate(asks):
             for window, need in needs.items():
                 self.windows[window].take(need)

@@ -91,8 +91,9 @@ class MemoryLedger:
         self, first: tuple[str, Entry], second: tuple[str, Entry], *, dispatched: bool = False
     ) -> tuple[Answer, Answer]:
         """See ``LedgerStore``."""
-        one = await self.admit(*first, dispatched=dispatched)
-        return one, await self.admit(*second, dispatched=dispatched)
+        (own, mine), (other, theirs) = first, second
+        one = admit(self._pool(own), mine, self._limits, dispatched=dispatched)
+        return one, admit(self._pool(other), theirs, self._limits, dispatched=dispatched)
 
     async def check(self, pool: str, entry: str) -> Answer:
         """See ``LedgerStore``."""
@@ -140,7 +141,8 @@ class MemoryLedger:
         if settlement.readings and self._share != 1:
             settlement = settlement._replace(readings=self._shares(settlement.readings))
         settle(there, settlement)
-        pump(there)
+        if there.line.entries:
+            pump(there)
 
     def cancel(self, pool: str, lease: str) -> None:
         """See ``LedgerStore``."""

@@ -8,7 +8,6 @@ from typing import Final
 KEPT_MS: Final = 120_000
 _BITS: Final = 5
 _PARTS: Final = 1 << _BITS
-_CHUNK_MS: Final = 1 << 2 * _BITS
 
 
 class Sums:
@@ -30,17 +29,19 @@ class Sums:
         """Add *amount* at the time *at*, in milliseconds; it may be less than nothing."""
         part, chunk = at >> _BITS, at >> 2 * _BITS
         if chunk not in self._chunks:
-            self._forget(at - KEPT_MS - _CHUNK_MS)
+            self._forget(at - KEPT_MS >> 2 * _BITS)
         self._ms[at] = self._ms.get(at, 0) + amount
         self._parts[part] = self._parts.get(part, 0) + amount
         self._chunks[chunk] = self._chunks.get(chunk, 0) + amount
 
-    def _forget(self, before: int) -> None:
-        self._ms = {at: sum_ for at, sum_ in self._ms.items() if at >= before}
-        first = before >> _BITS
-        self._parts = {part: sum_ for part, sum_ in self._parts.items() if part >= first}
-        first >>= _BITS
-        self._chunks = {chunk: sum_ for chunk, sum_ in self._chunks.items() if chunk >= first}
+    def _forget(self, first: int) -> None:
+        """Forget the chunks before *first* with all that is in them, and look at nothing else."""
+        for chunk in [chunk for chunk in self._chunks if chunk < first]:
+            del self._chunks[chunk]
+            for part in range(chunk << _BITS, (chunk + 1) << _BITS):
+                if self._parts.pop(part, None) is not None:
+                    for at in range(part << _BITS, (part + 1) << _BITS):
+                        self._ms.pop(at, None)
 
     def within(self, after: int, until: int) -> int:
         """Return what was added in (after, until]."""
