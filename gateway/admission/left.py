@@ -26,7 +26,8 @@ def tightest(windows: Iterable[Left]) -> dict[str, Left]:
     """Return for each dimension the window of which the smallest part is left."""
     found: dict[str, Left] = {}
     for window in windows:
-        known = found.get(window.dimension)
+        what = dimension_of(window.name)
+        known = found.get(what)
         if known is None or window.left * known.cap < known.left * window.cap:
-            found[window.dimension] = window
+            found[what] = window
     return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from pricing.record import record
+
 LEARNING: Final = "learning"
 """What stands as the dialect of a request that no client made, but the gateway, to learn."""
 
@@ -47,7 +49,7 @@ class Agreed:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class MoneyMet:
     """How many picodollars of a budget were held for a sub-call, and how many it cost."""
 

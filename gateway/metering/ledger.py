@@ -95,7 +95,7 @@ class LimitHit:
     expected: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class NeedMet:
     """How many tokens were held for a sub-call, and how many it used; ``missed``: it wrote more."""
 

@@ -89,6 +89,8 @@ def must_be_granted(answer: Answer, renews_s: Callable[[str], float | None]) -> 
         OverLimit: It is more than a minute of its key's tokens.
     """
     match answer:
+        case Granted():
+            return
         case Waiting():
             what = _what(answer.binding)
             wait_s = None if answer.eta_ms is None else answer.eta_ms / 1000

@@ -231,14 +231,13 @@ class Lease:
         account, traits = asking.account, None if asking.call is None else asking.call.traits
         if not asking.needs or traits is None:
             return NONE
-        rule = account.rule_after
-        amounts = account.needs(asking.model, charged(rule, row.usage, traits))
-        used = account.needs(asking.model, charged("actual", row.usage, traits))
-        return {
-            name: min(amount, max(asking.needs[name], used[name]))
-            for name, amount in amounts.items()
-            if name in asking.needs
-        }
+        held = asking.needs
+        amounts = account.needs(asking.model, charged(account.rule_after, row.usage, traits))
+        due = {name: amount for name, amount in amounts.items() if name in held}
+        if any(amount > held[name] for name, amount in due.items()):
+            used = account.needs(asking.model, charged("actual", row.usage, traits))
+            due = {name: min(due[name], max(held[name], used[name])) for name in due}
+        return due
 
     def _settle(
         self, row: CallFinished, used: Amounts, readings: Sequence[WindowReading] = ()
@@ -254,13 +253,15 @@ class Lease:
         if not asking.own:
             return
         cost, tokens = row.cost or 0, row.usage.total_tokens
-        used = {
-            name: cost if is_money(name) else tokens
-            for name in asking.own
-            if not name.endswith(_COUNTED)
-        }
-        held = max((amount for name, amount in asking.own.items() if is_money(name)), default=None)
-        told = None if held is None else packed(row_of(self._whose.kept(), row))
-        if held is not None:
+        used: dict[str, int] = {}
+        held, told = -1, None
+        for name, amount in asking.own.items():
+            if is_money(name):
+                used[name] = cost
+                held = max(held, amount)
+            elif not name.endswith(_COUNTED):
+                used[name] = tokens
+        if held >= 0:
+            told = packed(row_of(self._whose.kept(), row))
             self._ledger.record(MoneyMet(asking.label, held, cost))
         self._store.settle(asking.purse, Settlement(asking.lease, used, row=told))

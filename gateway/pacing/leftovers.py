@@ -11,11 +11,12 @@ from gateway.stores.ledger import Answer, Granted, Waiting
 
 def tell_left(ledger: Ledger, own: Answer, theirs: Answer) -> None:
     """Keep what is left for the caller to be told: of its own windows, else its account's."""
-    for answer in (theirs, own):
-        if isinstance(answer, Granted):
-            ledger.left.update(tightest(answer.left))
+    if isinstance(theirs, Granted):
+        ledger.left.update(tightest(theirs.left))
     if isinstance(own, Granted):
-        ledger.of_key.update(tightest(own.left))
+        of_key = tightest(own.left)
+        ledger.left.update(of_key)
+        ledger.of_key.update(of_key)
 
 
 def tell_full(ledger: Ledger, answer: Answer, caps: Mapping[str, int]) -> None:

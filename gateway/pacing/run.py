@@ -133,9 +133,9 @@ class Run:
             self._standing.use,
             request.role,
             traits(request),
-            whole=not request.stream,
-            most_output=model.max_output,
-            at_s=loop_time(),
+            not request.stream,
+            model.max_output,
+            loop_time(),
         )
         need = pacer.predictor.need(call)
         own = NONE

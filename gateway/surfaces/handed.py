@@ -8,16 +8,15 @@ account that has refused. Nothing else that a provider sends leaves the gateway.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
-from gateway.admission.left import Left
 from gateway.admission.limits import read
 from gateway.admission.limits.vendors import sniffed
 from gateway.metering.heard import Heard
 from gateway.metering.ledger import Ledger
-from gateway.surfaces.limits import limits_in, read_limits, shown
+from gateway.surfaces.limits import limits_in, read_limits
 from techniques.core.errors import GatewayError, HeldBack, KeyLimited, UpstreamFailed
 
 _LIMITS: Final = (
@@ -44,7 +43,8 @@ def handed_on(
     """Return the headers for a client of *dialect*; of a failure, *error* is it."""
     heard = ledger.heard
     refused = isinstance(error, UpstreamFailed)
-    found = _told(dialect, ledger.left, now) if ledger.left else {}
+    left = limits_in(dialect, ledger.left, now) if ledger.left else {}
+    found = left.copy()
     if heard is not None:
         limits = [name for name in heard.headers if name.startswith(_LIMITS)]
         own = _OWN.get(dialect, "x-ratelimit-")
@@ -54,9 +54,10 @@ def handed_on(
         if refused and heard.headers.get("x-should-retry") in _SAID:
             found["x-should-retry"] = heard.headers["x-should-retry"]
     if ledger.of_key and not refused:
-        found |= _told(dialect, ledger.of_key, now)
+        of_key = ledger.of_key
+        found |= left if of_key == ledger.left else limits_in(dialect, of_key, now)
     if ledger.full and isinstance(error, HeldBack | KeyLimited):
-        found |= _told(dialect, ledger.full, now)
+        found |= limits_in(dialect, ledger.full, now)
     return found
 
 
@@ -69,10 +70,6 @@ def told_to_wait(error: GatewayError, ledger: Ledger, now: datetime) -> None:
         vendor = sniffed(heard.headers)
         told = read(vendor, heard.headers, status=429, now=now.timestamp(), body=heard.body)
         error.retry_after = told.retry_after_s
-
-
-def _told(dialect: str, windows: Mapping[str, Left], now: datetime) -> dict[str, str]:
-    return limits_in(dialect, {what: shown(left) for what, left in windows.items()}, now)
 
 
 def _passed(heard: Heard, limits: Iterable[str]) -> Iterator[tuple[str, str]]:

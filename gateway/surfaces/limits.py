@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from gateway.admission.left import Left
 from gateway.admission.limits.page import Page
 
 _CHAT: Final = ("requests", "tokens")
+_CHAT_NAMES: Final = {
+    what: (
+        f"x-ratelimit-limit-{what}",
+        f"x-ratelimit-remaining-{what}",
+        f"x-ratelimit-reset-{what}",
+    )
+    for what in _CHAT
+}
 _MESSAGES: Final = {
     "requests": "requests",
     "tokens": "tokens",
@@ -20,7 +28,7 @@ _TOKENS: Final = ("tokens", "input_tokens", "output_tokens")
 
 
 class Shown(NamedTuple):
-    """What is told of a window: its size, what is left, in how many ms it is full.
+    """What a provider told of a window: its size, what is left, in how many ms it is full.
 
     None: nobody knows.
     """
@@ -30,17 +38,16 @@ class Shown(NamedTuple):
     full_ms: int | None
 
 
-def shown(window: Left) -> Shown:
-    """Return what is told of *window*."""
-    return Shown(window.cap, window.left, window.full_ms)
+Window: TypeAlias = Left | Shown
+"""What is known of a window, ours or told of by a provider."""
 
 
-def limits_in(dialect: str, windows: Mapping[str, Shown], now: datetime) -> dict[str, str]:
+def limits_in(dialect: str, windows: Mapping[str, Window], now: datetime) -> dict[str, str]:
     """Return what a client of *dialect* reads of *windows*, by what each counts; *now* is UTC."""
     return message_limits(windows, now) if dialect == "anthropic" else chat_limits(windows)
 
 
-def chat_limits(windows: Mapping[str, Shown]) -> dict[str, str]:
+def chat_limits(windows: Mapping[str, Window]) -> dict[str, str]:
     """Return ``x-ratelimit-*``, with durations as ``1h2m3.4s``."""
     found: dict[str, str] = {}
     for what in _CHAT:
@@ -53,7 +60,7 @@ def chat_limits(windows: Mapping[str, Shown]) -> dict[str, str]:
     return found
 
 
-def message_limits(windows: Mapping[str, Shown], now: datetime) -> dict[str, str]:
+def message_limits(windows: Mapping[str, Window], now: datetime) -> dict[str, str]:
     """Return ``anthropic-ratelimit-*``, with points in time after *now*, which is UTC."""
     found: dict[str, str] = {}
     for what in _MESSAGES:
@@ -65,11 +72,7 @@ def message_limits(windows: Mapping[str, Shown], now: datetime) -> dict[str, str
 
 def chat_names(what: str) -> tuple[str, str, str]:
     """Return OpenAI's names for the size, the rest and the reset of what counts *what*."""
-    return (
-        f"x-ratelimit-limit-{what}",
-        f"x-ratelimit-remaining-{what}",
-        f"x-ratelimit-reset-{what}",
-    )
+    return _CHAT_NAMES[what]
 
 
 def message_names(what: str) -> tuple[str, str, str]:
@@ -102,15 +105,21 @@ def _whole(amount: float | None) -> int | None:
     return None if amount is None else int(amount)
 
 
-def _tightest(windows: list[Shown]) -> Shown | None:
+def _tightest(windows: list[Window]) -> Window | None:
     """Return the one of *windows* of which least is left."""
     known = [window for window in windows if window.left is not None]
     return min(known, key=lambda window: window.left or 0, default=None)
 
 
-def _named(names: tuple[str, str, str], window: Shown, reset: str | None) -> dict[str, str]:
-    said = (window.cap, window.left, reset)
-    return {name: str(value) for name, value in zip(names, said, strict=True) if value is not None}
+def _named(names: tuple[str, str, str], window: Window, reset: str | None) -> dict[str, str]:
+    said: dict[str, str] = {}
+    if window.cap is not None:
+        said[names[0]] = str(window.cap)
+    if window.left is not None:
+        said[names[1]] = str(window.left)
+    if reset is not None:
+        said[names[2]] = reset
+    return said
 
 
 def _moment(now: datetime, milliseconds: int) -> str:

@@ -32,13 +32,14 @@ def charge(rule: ChargeRule, need: Need, traits: Traits) -> Charge:
 
     What no caller states counts as far as it is expected: output without a limit is bounded.
     """
-    allowed = need.output if traits.stated is None else max(traits.stated, need.output)
-    entry, output, total = need.input, need.output, need.total
+    stated, entry, output = traits.stated, need.input, need.output
+    allowed = output if stated is None or stated < output else stated
+    total = entry + output
     match rule:
         case "reserve_max" | "unknown":
             output, total = allowed, entry + allowed
         case "reserve_larger":
-            output, total = allowed, max(_larger(traits), total)
+            output, total = allowed, max(_larger(traits, stated), total)
         case "actual":
             pass
         case "cached_free":
@@ -49,13 +50,14 @@ def charge(rule: ChargeRule, need: Need, traits: Traits) -> Charge:
 
 def charged(rule: ChargeRule, usage: Usage, traits: Traits) -> Charge:
     """Return what a provider has deducted once a call is done, which is not always what it used."""
-    entry, output, total = usage.input_tokens, usage.output_tokens, usage.total_tokens
-    stated = output if traits.stated is None else traits.stated
+    stated, entry, output = traits.stated, usage.input_tokens, usage.output_tokens
+    allowed = output if stated is None or stated < output else stated
+    total = entry + output
     match rule:
         case "reserve_max" | "unknown":
-            output, total = max(stated, output), entry + max(stated, output)
+            output, total = allowed, entry + allowed
         case "reserve_larger":
-            output, total = max(stated, output), _larger(traits)
+            output, total = allowed, _larger(traits, stated)
         case "actual":
             pass
         case "cached_free":
@@ -68,8 +70,8 @@ def _charge(entry: int, output: int, total: int) -> Charge:
     return {"requests": 1, "tokens": total, "input_tokens": entry, "output_tokens": output}
 
 
-def _larger(traits: Traits) -> int:
-    return max(traits.stated or 0, -(-traits.text_bytes // _BYTES_PER_TOKEN), 1)
+def _larger(traits: Traits, stated: int | None) -> int:
+    return max(stated or 0, -(-traits.text_bytes // _BYTES_PER_TOKEN), 1)
 
 
 class RuleFit:
