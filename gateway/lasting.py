@@ -157,7 +157,7 @@ class Lasting:
         """Return what keeps responses that nobody waits for; without runs there are none."""
         if self.runs is None or recall.shelf is None:
             return None
-        return Unheard(RESPONSES, recall, self.runs)
+        return Unheard(RESPONSES, recall, self.runs, self.gate)
 
     def configure(self, config: Config) -> None:
         """Take in what *config* says; nothing waits here, so that all of it holds at once."""

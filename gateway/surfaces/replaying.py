@@ -11,8 +11,10 @@ import anyio
 from gateway.responses.frames import Frames
 from gateway.responses.keeping import Wish
 from gateway.responses.replay import ending, number_of, replayed
+from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.journal.records import RunName
-from gateway.stores.responses.records import Response, ResponseName
+from gateway.stores.responses.records import Response, ResponseName, ResponseSealed
+from gateway.surfaces.recall import unavailable
 from gateway.surfaces.unheard import Unheard
 from techniques.core.channel import EventStream
 from techniques.core.errors import GatewayError, Unavailable
@@ -78,6 +80,8 @@ class Replaying:
         """Yield the end when it is there: all of the response, to who has not heard it."""
         silent_s = 0.0
         while not row.has_ended:
+            if self.unheard.gate.closing:
+                raise Unavailable("The gateway is stopping; ask again.")
             await anyio.sleep(_LOOK_S)
             silent_s += _LOOK_S
             if silent_s >= _PING_S:
@@ -91,7 +95,10 @@ class Replaying:
 
     async def _again(self) -> Response:
         shelf = self.unheard.recall.shelf
-        found = None if shelf is None else await shelf.find(ResponseName(*self.row.name))
+        try:
+            found = None if shelf is None else await shelf.find(ResponseName(*self.row.name))
+        except (DatabaseLost, ResponseSealed) as error:
+            raise unavailable(error) from error
         if found is None:
             raise Unavailable("The response is not there any more.", code="response_not_found")
         return await self.unheard.current(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import anyio
@@ -19,6 +19,7 @@ from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.journal.records import RunName, Stored
 from gateway.stores.responses.records import Response, ResponseName, ResponseSealed
 from gateway.stores.responses.shelf import TooBig
+from gateway.surfaces.gate import Gate
 from gateway.surfaces.recall import DIALECT, PREFIX, Recall, unavailable
 from gateway.surfaces.run_view import events_of, in_order, run_summary
 from gateway.surfaces.telling import summary_of
@@ -45,11 +46,15 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Unheard:
-    """Keeps responses that nobody waits for; each is a run of the same name."""
+    """Keeps responses that nobody waits for; each is a run of the same name.
+
+    Once ``gate`` closes, none is waited for any more.
+    """
 
     dialect: Dialect
     recall: Recall
     runs: RunBook
+    gate: Gate = field(default_factory=Gate)
 
     async def queued(self, call: Call, wish: Wish) -> JsonObject:
         """Keep a response that is about to be carried out, and return what is told of it.
