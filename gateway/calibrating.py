@@ -26,6 +26,7 @@ from gateway.pipeline import Asked
 from gateway.policy.keys import OPEN
 from gateway.policy.models import Model
 from gateway.policy.wishes import Wishes
+from gateway.upstream.ways import ways_of
 from gateway.wire.dialect import Call
 from gateway.wiring import Parts, running
 from router_service.client import Remote, connected
@@ -148,7 +149,7 @@ async def _encoding(config: Config) -> AsyncGenerator[Encoder, None]:
     if settings.kind != "upstream":
         yield encoder_of(settings)
         return
-    calls = EmbeddingCalls(settings)
+    calls = EmbeddingCalls(settings, ways_of(config.upstream))
     try:
         yield encoder_of(settings, calls)
     finally:

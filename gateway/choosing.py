@@ -26,6 +26,7 @@ from gateway.routing.observing import Forgets, Observer
 from gateway.routing.pace import Pace
 from gateway.routing.reasks import Reasks
 from gateway.routing.routing import Routing
+from gateway.upstream.ways import Ways, ways_of
 from router_service.contract import Encoder, Observation, Observations, Router
 from router_service.embedding.encoders import encoder_of
 from router_service.embedding.unusable import Unusable
@@ -102,7 +103,7 @@ async def choosing(
     """
     stated = await anyio.to_thread.run_sync(with_weights, config.router)
     async with AsyncExitStack() as stack:
-        encoder = await _encoder(stated, stack)
+        encoder = await _encoder(stated, ways_of(config.upstream), stack)
         group = await stack.enter_async_context(task_group())
         stack.callback(group.cancel_scope.cancel)
         explorer, learner, fitter, far = _explorer(stated), None, None, None
@@ -137,13 +138,13 @@ async def _far(stated: RouterConfig, counts: RouterMeter) -> AsyncGenerator[Rout
         yield client
 
 
-async def _encoder(stated: RouterConfig, stack: AsyncExitStack) -> Encoder | None:
+async def _encoder(stated: RouterConfig, ways: Ways, stack: AsyncExitStack) -> Encoder | None:
     """Return what makes vectors, None where nobody wants any or none can be had."""
     if stated.type == "fixed" and stated.url is None and not stated.learning.enabled:
         return None
     calls = None
     if stated.embedding.kind == "upstream":
-        calls = EmbeddingCalls(stated.embedding)
+        calls = EmbeddingCalls(stated.embedding, ways)
         stack.push_async_callback(calls.close)
     try:
         return await anyio.to_thread.run_sync(encoder_of, stated.embedding, calls)

@@ -58,6 +58,7 @@ from gateway.preflight import empty_keys, remarks
 from gateway.pricelist import guesses, price_list
 from gateway.stores.database.engine import DatabaseUnusable
 from gateway.tabling import price_table
+from gateway.upstream.ways import ways_of
 from gateway.wiring import running
 from router_service import command
 from techniques import catalog
@@ -111,7 +112,7 @@ def serve(
     """Run the gateway until it is told to stop."""
     config = _named(file, config)
     loaded, known = checked(config)
-    if warning := anyio.run(fetched, loaded.pricing.catalogue, loaded.upstream.proxy):
+    if warning := anyio.run(fetched, loaded.pricing.catalogue, ways_of(loaded.upstream)):
         typer.echo(f"warning: {warning}", err=True)
     for line in remarks(loaded, known):
         typer.echo(f"note: {line}", err=True)

@@ -7,6 +7,7 @@ from typing import Final
 
 from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import HttpCall
+from gateway.upstream.ways import STRAIGHT, Ways
 from router_service.embedding.settings import EmbeddingSettings
 from router_service.embedding.unusable import Unembedded
 from techniques.core.errors import UpstreamFailed
@@ -17,9 +18,12 @@ _OK: Final = 200
 
 
 class EmbeddingCalls:
-    """Posts to the address of *settings*, as to a provider: redirects are not followed."""
+    """Posts to the address of *settings*, as to a provider: redirects are not followed.
 
-    def __init__(self, settings: EmbeddingSettings) -> None:
+    *ways* lead to it, unless it may be private: then the way is straight.
+    """
+
+    def __init__(self, settings: EmbeddingSettings, ways: Ways = STRAIGHT) -> None:
         key = settings.api_key
         headers = {} if key is None else {"authorization": f"Bearer {key.get_secret_value()}"}
         self._within_s = settings.timeout_s
@@ -29,6 +33,7 @@ class EmbeddingCalls:
                 {"content-type": "application/json", **headers},
                 settings.timeout_s,
                 allow_private=settings.allow_private,
+                proxy=None if settings.allow_private else ways.to(settings.url),
             )
         )
 

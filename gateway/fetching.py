@@ -9,14 +9,12 @@ from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import SecretStr
-
 from gateway.clock import utc_now
 from gateway.config.pricing import CatalogueConfig
 from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import HttpCall
 from gateway.upstream.transport import Response
-from gateway.upstreams import revealed
+from gateway.upstream.ways import STRAIGHT, Ways
 from pricing.files import FileRecord, UnusablePrices, parsed, written
 from pricing.formats.openrouter import PROVIDER
 from techniques.core.errors import UpstreamFailed
@@ -27,10 +25,10 @@ _CONNECT_S: Final = 5.0
 _OK: Final = 200
 
 
-async def fetched(stated: CatalogueConfig | None, proxy: SecretStr | None = None) -> str | None:
+async def fetched(stated: CatalogueConfig | None, ways: Ways = STRAIGHT) -> str | None:
     """Have the catalogue that *stated* names on disk, not older than it may be.
 
-    It is asked for by *proxy*, if there is one.
+    It is asked for by the way that *ways* have to it.
 
     Return why that could not be, None if all is well. It is never an error: prices that were kept
     go on to hold, and without any the tables do.
@@ -38,7 +36,7 @@ async def fetched(stated: CatalogueConfig | None, proxy: SecretStr | None = None
     if stated is None or stated.url is None or _is_fresh(stated.cache, stated.keep):
         return None
     try:
-        record = _record(await _got(stated.url, proxy))
+        record = _record(await _got(stated.url, ways))
         _replace(stated.cache, written(record))
     except UpstreamFailed as error:
         return _told(stated, error.message)
@@ -68,11 +66,11 @@ def _is_fresh(cache: Path, keep_s: float) -> bool:
     return timedelta(0) <= timedelta(seconds=age_s) < timedelta(seconds=keep_s)
 
 
-async def _got(address: str, proxy: SecretStr | None) -> bytes:
+async def _got(address: str, ways: Ways) -> bytes:
     url = urlsplit(address)
     root = urlunsplit((url.scheme, url.netloc, "", "", ""))
     path = urlunsplit(("", "", url.path or "/", url.query, ""))
-    by = Endpoint(root, {}, _CONNECT_S, allow_private=True, proxy=revealed(proxy))
+    by = Endpoint(root, {}, _CONNECT_S, allow_private=True, proxy=ways.to(address))
     transport = PooledTransport(by)
     try:
         call = HttpCall(path, b"", {}, method="GET")

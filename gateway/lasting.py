@@ -48,6 +48,7 @@ from gateway.surveying import surveying
 from gateway.tracing import Tracing, span_counts, tracing
 from gateway.upstream.account import Account
 from gateway.upstream.llama_cpp.opening import Hosting, hosting
+from gateway.upstream.ways import ways_of
 from gateway.upstreams import Upstreams
 from techniques import catalog
 from techniques.core.registry import load
@@ -188,7 +189,9 @@ async def lasting(  # noqa: PLR0917 - what it is made of
     first = now()
     async with AsyncExitStack() as stack:
         kept = await stack.enter_async_context(keeping(config, secrets, counts.database))
-        traces = await stack.enter_async_context(tracing(config.tracing, counts.spans))
+        traces = await stack.enter_async_context(
+            tracing(config.tracing, counts.spans, ways_of(config.upstream))
+        )
         spool = Spool((*counts.readers(), *traces.readers, *kept.meters))
         stack.callback(spool.drain)
         paced = await stack.enter_async_context(

@@ -31,6 +31,7 @@ from gateway.pricelist import guesses
 from gateway.stores.changes import Announcements, Hear, NoAnnouncements
 from gateway.stores.database.engine import DatabaseUnusable
 from gateway.surfaces.reload import Reload
+from gateway.upstream.ways import ways_of
 from gateway.wiring import Parts
 from techniques.core.groups import task_group
 
@@ -70,7 +71,7 @@ async def reread(file: Path | None, served: Config, known: Secrets) -> Reread:
     if waiting:
         await judge(config, known)
     await _stays_closed(config, served)
-    warning = await fetched(config.pricing.catalogue, config.upstream.proxy)
+    warning = await fetched(config.pricing.catalogue, ways_of(config.upstream))
     of = await anyio.to_thread.run_sync(_digests, config)
     return Reread(config, waiting, of, (warning,) if warning else ())
 

@@ -27,6 +27,7 @@ from gateway.metering.trace import Begin, Trace, begun, untraced
 from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import HttpCall
 from gateway.upstream.transport import Transport
+from gateway.upstream.ways import STRAIGHT, Ways
 from techniques.core.errors import UpstreamFailed
 from techniques.core.groups import task_group
 from techniques.core.json import JsonObject
@@ -182,9 +183,9 @@ def span_counts(registry: CollectorRegistry) -> Callable[[End, int], None]:
 
 @asynccontextmanager
 async def tracing(
-    stated: TracingConfig, count: Callable[[End, int], None]
+    stated: TracingConfig, count: Callable[[End, int], None], ways: Ways = STRAIGHT
 ) -> AsyncGenerator[Tracing, None]:
-    """Open what *stated* says, and *count* what becomes of spans.
+    """Open what *stated* says, and *count* what becomes of spans; *ways* lead to the collector.
 
     Leaving sends what waits, for two seconds at the most.
     """
@@ -192,7 +193,9 @@ async def tracing(
         yield Tracing(untraced)
         return
     base = stated.otlp.rstrip("/").removesuffix(f"/{_PATH}")
-    transport = PooledTransport(Endpoint(base, stated.headers, 5.0, allow_private=True))
+    transport = PooledTransport(
+        Endpoint(base, stated.headers, 5.0, allow_private=True, proxy=ways.to(base))
+    )
     queue = SpanQueue(count)
     exporter = Exporter(queue, transport, _resource(stated))
     try:

@@ -31,6 +31,7 @@ from gateway.upstream.relaying import relaying
 from gateway.upstream.simulated.settings import Simulation
 from gateway.upstream.simulated.transport import SimulatedTransport
 from gateway.upstream.transport import Transport
+from gateway.upstream.ways import Ways, ways_of
 
 _PLACE: Final = ("dialect", "base_url", "vendor", "simulated")
 """The settings of a provider that say which account it is, and how it tells of its limits."""
@@ -161,7 +162,7 @@ class UpstreamBuilder:
                 connect_s=config.upstream.connect_s,
                 pool=config.upstream.pool,
                 allow_private=row.allow_private,
-                proxy=proxy_of(row, config.upstream.proxy),
+                proxy=proxy_of(row, ways_of(config.upstream)),
             )
         )
 
@@ -171,19 +172,19 @@ def _is_place(row: ProviderConfig, was: ProviderConfig | None) -> bool:
     return was is not None and all(getattr(row, name) == getattr(was, name) for name in _PLACE)
 
 
-def proxy_of(row: ProviderConfig, common: SecretStr | None) -> str | None:
-    """Return the URL of the proxy by which *row* is reached; *common* is that of all."""
+def proxy_of(row: ProviderConfig, ways: Ways) -> str | None:
+    """Return the URL of the proxy by which *row* is reached; *ways* are those of all."""
     if row.proxy is None:
-        return None if row.allow_private else revealed(common)
+        return None if row.allow_private else ways.to(row.base_url)
     own = revealed(row.proxy)
     return None if own == WITHOUT else own
 
 
 def _reached(name: str, config: Config) -> tuple[object, ...]:
     """Return by what the provider is reached: where that changes, it is not known to be down."""
-    row, proxy = config.providers[name], config.upstream.proxy
+    row, ways = config.providers[name], ways_of(config.upstream)
     private, simulated = row.allow_private, row.simulated
-    place = (row.dialect, row.base_url, private, simulated, proxy_of(row, proxy))
+    place = (row.dialect, row.base_url, private, simulated, proxy_of(row, ways))
     return (*place, row.api_key, row.headers)
 
 

@@ -20,6 +20,7 @@ from gateway.stores.database.engine import Database
 from gateway.stores.database.records import now
 from gateway.stores.ledger import LedgerStore
 from gateway.stores.memory import MemoryLedger
+from gateway.upstream.ways import ways_of
 from techniques.core.groups import task_group
 
 
@@ -68,7 +69,8 @@ async def asking_people(
     board = Board(
         persons_of(stated, secrets.key_secret or ""), attending, counts, expires_s=stated.expires
     )
-    policy = WebhookPolicy(stated.attempts, stated.retry_s, stated.allow_private)
+    ways = ways_of(config.upstream)
+    policy = WebhookPolicy(stated.attempts, stated.retry_s, stated.allow_private, ways)
     async with task_group() as group:
         group.start_soon(Asking(board, Webhooks(board, policy)).serve)
         yield board

@@ -20,6 +20,7 @@ from gateway.attention.questions import SECOND, Approval, Ask
 from gateway.attention.telling import instant_of, told
 from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import HttpCall
+from gateway.upstream.ways import STRAIGHT, Ways
 from techniques.core.errors import UpstreamFailed
 from techniques.core.groups import task_group
 
@@ -31,11 +32,15 @@ _DELIVERED: Final = range(200, 300)
 
 @dataclass(frozen=True, slots=True)
 class WebhookPolicy:
-    """How often a webhook is tried, and how long after the first attempt; then four times that."""
+    """How often a webhook is tried, and how long after the first attempt; then four times that.
+
+    ``ways`` lead to it.
+    """
 
     attempts: int = 5
     retry_s: float = 5.0
     allow_private: bool = False
+    ways: Ways = STRAIGHT
 
     def pause_s(self, attempts: int) -> float:
         """Return how long to wait after so many attempts."""
@@ -98,6 +103,7 @@ class Webhooks:
                 headers={},
                 connect_s=_CONNECT_S,
                 allow_private=self._policy.allow_private,
+                proxy=self._policy.ways.to(person.webhook or ""),
             )
         )
         call = HttpCall(urlunsplit(("", "", url.path or "/", url.query, "")), body, headers)

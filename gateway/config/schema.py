@@ -57,9 +57,10 @@ class UpstreamConfig(Section):
     content; the n-th waits up to ``backoff_s`` · 2^n. A provider that asks to wait longer than
     ``max_wait_s`` is not waited for. ``pool`` connections at most to one account, 0: no limit. A
     model that fails ``breaker`` times in a row is not asked for a while, 0: it is always asked.
-    ``proxy`` is the URL of one that leads to all providers that are not ``allow_private``. Those of
-    which models are served by names with ``*`` are asked every ``list_s`` what they have, so that
-    it can be listed; 0: never.
+    ``proxy`` is the URL of one that leads to all that is not near, ``no_proxy`` names hosts,
+    domains, addresses and networks that are reached without it. Providers of which models are
+    served by names with ``*`` are asked every ``list_s`` what they have, so that it can be listed;
+    0: never.
     """
 
     connect_s: Seconds = Field(5.0, gt=0)
@@ -71,6 +72,7 @@ class UpstreamConfig(Section):
     pool: int = Field(0, ge=0)
     breaker: int = Field(5, ge=0)
     proxy: Proxy | None = None
+    no_proxy: tuple[str, ...] = ()
     list_s: Seconds = Field(3600.0, ge=0)
 
 

@@ -11,14 +11,12 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio.abc import SocketStream
-from pydantic import SecretStr
 
 from gateway.clock import utc_now
 from gateway.config.pricing import CatalogueConfig, PricingConfig, book_of
 from gateway.fetching import fetched
 from pricing.book import Wanted
 from techniques.core.groups import task_group
-from tests.fakes.proxy import proxying
 
 RATES = {"prompt": "0.000009", "completion": "0.000009"}
 CATALOGUE = json.dumps({"data": [{"id": "openai/gpt-4o-mini", "pricing": RATES}]})
@@ -83,15 +81,6 @@ def name(cache: Path) -> str:
     price = book_of(pricing).price(Wanted("openai", "gpt-4o-mini"), date(2026, 11, 30))
     assert price is not None
     return price.name
-
-
-async def test_it_is_asked_for_by_the_proxy(tmp_path: Path) -> None:
-    async with serving(Serving()) as page, proxying() as proxy:
-        by = SecretStr(f"http://{proxy.address}")
-        assert await fetched(stated(page.port, tmp_path / "live.json"), by) is None
-
-    assert [head.split()[1] for head in proxy.asked] == [b"127.0.0.1:%d" % page.port]
-    assert len(page.asked) == 1
 
 
 async def test_a_catalogue_is_fetched_and_kept_with_its_day(cache: Path) -> None:

@@ -11,6 +11,7 @@ from gateway.metering.meters.local import LocalMeter
 from gateway.stores.ledger import WindowReading, WindowState
 from gateway.upstream import provider, providers
 from gateway.upstream.account import Account
+from gateway.upstream.ways import ways_of
 from gateway.upstreams import UpstreamBuilder, Upstreams, proxy_of
 from techniques.core.json import Json
 
@@ -78,6 +79,7 @@ def test_what_nothing_speaks_against_is_taken_over(
     [
         ({}, "http://all:3128"),
         ({"allow_private": True}, None),
+        ({"base_url": "https://models.corp.example/v1"}, None),
         ({"proxy": "none"}, None),
         ({"proxy": "http://own:1"}, "http://own:1"),
         ({"proxy": "http://own:1", "allow_private": True}, "http://own:1"),
@@ -86,9 +88,9 @@ def test_what_nothing_speaks_against_is_taken_over(
 def test_the_proxy_of_all_leads_to_providers_that_are_not_near(
     row: dict[str, Json], way: str | None
 ) -> None:
-    stated = config(upstream={"proxy": "http://all:3128"}, **row)
+    stated = config(upstream={"proxy": "http://all:3128", "no_proxy": ["corp.example"]}, **row)
 
-    assert proxy_of(stated.providers["a"], stated.upstream.proxy) == way
+    assert proxy_of(stated.providers["a"], ways_of(stated.upstream)) == way
 
 
 def test_a_provider_that_goes_and_comes_is_another() -> None:
