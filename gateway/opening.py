@@ -117,7 +117,7 @@ async def _show(opened: Pacing, accounts: Callable[[], Iterable[Account]], meter
     if isinstance(ledger, GuardedLedger):
         meters.store.dropped(ledger.dropped)
     for account in accounts():
-        meters.pacing.shut(account.name, account.shut(anyio.current_time()))
+        meters.pacing.down(account.name, account.shut(anyio.current_time()), account.gone())
     with suppress(StoreLost):
         meters.money.budgets(await standing(opened.pacer, utc_now()))
 

@@ -16,6 +16,7 @@ _FIRST_S: Final = 10.0
 _LONGEST_S: Final = 300.0
 _OVERLOADED_S: Final = 5.0
 _REFUSED_S: Final = 60.0
+_GONE_S: Final = 60.0
 
 
 @dataclass(slots=True)
@@ -29,7 +30,8 @@ class Health:
     refuses is none, and neither is a rate limit. After an
     overload (503, 529) others are asked rather, for 5 s, and so they are where a rate limit has let
     nothing through for a while, for as long again, up to 1 min: its word is not to be relied on.
-    Who has no other goes on. Times are seconds of one clock.
+    One that its provider does not have (any more) is asked after the others for 1 min, ``is_gone``
+    until it answers. Who has no other goes on. Times are seconds of one clock.
 
     Source: Nygard 2007, "Release It!", circuit breaker.
     """
@@ -44,6 +46,7 @@ class Health:
     refused_at: float = 0.0
     shut_s: float = 0.0
     probing: bool = False
+    is_gone: bool = False
 
     def gate(self, now: float, *, last: bool = False) -> Gate:
         """Return whether a call may go; the *last* that could be asked is not left out.
@@ -92,10 +95,16 @@ class Health:
         self.refused_at = now
         self.busy_until = max(self.busy_until, now + min(now - self.refused_since, _REFUSED_S))
 
+    def gone(self, now: float) -> None:
+        """Note that the provider says that it has no such model."""
+        self.succeeded()
+        if self.limit:
+            self.is_gone, self.busy_until = True, now + _GONE_S
+
     def began(self) -> None:
         """Note an answer that has begun: nothing is refused any more."""
-        if self.refused_since is not None:
-            self.refused_since, self.busy_until = None, 0.0
+        if self.refused_since is not None or self.is_gone:
+            self.refused_since, self.is_gone, self.busy_until = None, False, 0.0
 
     def failed(self, now: float) -> None:
         """Note a call that failed."""

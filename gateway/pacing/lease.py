@@ -169,7 +169,9 @@ class Lease:
             self._settle_own(row)
             return
         if error.kind in _UP:
-            self._health().succeeded()
+            # a name that ends in * is the client's word: there may never have been such a model
+            gone = error.kind == "unknown_model" and not asking.label.endswith("*")
+            self._health().gone(now) if gone else self._health().succeeded()
             self._settle(row, {name: 0 for name in asking.needs if ":requests:" not in name})
             return
         if error.kind == "overloaded":

@@ -261,6 +261,10 @@ class Account:
         """Return how many of its models are not asked at *now*, as they failed."""
         return sum(health.gate(now) == "shut" for health in self._health.values())
 
+    def gone(self) -> int:
+        """Return how many of its models it said it does not have, when they were last asked."""
+        return sum(health.is_gone for health in self._health.values())
+
     def health(self, model: str) -> Health:
         """Return the breaker of *model*."""
         found = self._health.get(model)

@@ -48,7 +48,7 @@ class PacingMeter:
             self._misses.labels(model)
             for expected in ("true", "false"):
                 self._hits.labels(model, provider, expected)
-            for gauge in (self._queued, self._leases, self._shut):
+            for gauge in (self._queued, self._leases, self._shut, self._gone):
                 gauge.labels(provider)
 
     def _declare_calls(self, registry: CollectorRegistry) -> None:
@@ -124,6 +124,13 @@ class PacingMeter:
             registry=registry,
             multiprocess_mode="livemax",
         )
+        self._gone = Gauge(
+            "lockgate_models_gone",
+            "Models that the account did not have any more when they were last asked for.",
+            ("provider",),
+            registry=registry,
+            multiprocess_mode="livemax",
+        )
         self._orphans = gauge(
             "orphan_leases",
             "Leases whose holder was lost after it had sent, since there is the pool.",
@@ -158,9 +165,10 @@ class PacingMeter:
         if fact.outcome == "resumed":
             self._resumes.labels(*call).inc()
 
-    def shut(self, provider: str, models: int) -> None:
-        """Show how many *models* of the account *provider* are not asked for a while."""
-        self._shut.labels(provider).set(models)
+    def down(self, provider: str, shut: int, gone: int) -> None:
+        """Show how many models of the account *provider* are *shut* for a while, or *gone*."""
+        self._shut.labels(provider).set(shut)
+        self._gone.labels(provider).set(gone)
 
     def look(self, provider: str, state: PoolState) -> None:
         """Show how the pool of the account *provider* stands."""

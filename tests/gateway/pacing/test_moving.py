@@ -17,6 +17,7 @@ from gateway.stores.ledger import WindowSpec
 from gateway.upstream.account import Account
 from gateway.upstream.provider import Target
 from techniques.core.channel import ask
+from techniques.core.errors import UpstreamFailed
 from techniques.core.groups import task_group
 from tests.gateway.pacing.provider import Answer, Provider, failure, refusal
 from tests.gateway.pacing.scene import PRICE, QUESTION, Paced, Straight, per_minute
@@ -136,6 +137,49 @@ async def test_a_model_that_is_down_is_passed_over() -> None:
         await call(paced, fast, slow)
 
     assert (len(one.began), len(two.began)) == (5, 8)
+
+
+def gone() -> Answer:
+    return failure("unknown_model", 404)
+
+
+async def test_a_model_that_is_gone_is_asked_after_the_others_for_a_minute() -> None:
+    paced, one, two = Paced(), Provider(gone()), Provider(Answer(takes_s=0))
+    fast, slow = served("fast", one, "a"), served("slow", two, "b")
+
+    for _ in range(8):
+        await call(paced, fast, slow)
+    assert (len(one.began), len(two.began), fast.account.gone()) == (1, 8, 1)
+    await anyio.sleep(60)
+    for _ in range(8):
+        await call(paced, fast, slow)
+
+    assert (len(one.began), len(two.began)) == (2, 16)
+
+
+async def test_one_that_is_there_again_is_asked_first() -> None:
+    paced, one, two = Paced(), Provider(gone(), Answer(takes_s=0)), Provider(Answer(takes_s=0))
+    fast, slow = served("fast", one, "a"), served("slow", two, "b")
+    await call(paced, fast, slow)
+    await anyio.sleep(60)
+    for _ in range(3):
+        await call(paced, fast, slow)
+
+    assert (len(one.began), len(two.began), fast.account.gone()) == (4, 1, 0)
+
+
+@pytest.mark.parametrize("others", [True, False])
+async def test_what_the_client_has_named_or_nothing_else_serves_is_asked_each_time(
+    *, others: bool
+) -> None:
+    paced, one, two = Paced(), Provider(gone()), Provider(Answer(takes_s=0))
+    fast, slow = served("fast-*" if others else "fast", one, "a"), served("slow", two, "b")
+
+    for _ in range(5):
+        with pytest.raises(UpstreamFailed, match="broken"):
+            await call(paced, fast, *([slow] if others else []))
+
+    assert (len(one.began), len(two.began)) == (5, 0)
 
 
 @pytest.mark.parametrize("windows", [(), (per_minute("requests", 6000),)], ids=["bare", "stated"])
