@@ -10,7 +10,7 @@ from gateway.config import ModelConfig, ProviderConfig
 from gateway.config.thinking import ThinkingConfig
 from gateway.upstream.families import thinks_of
 from gateway.upstream.provider import Target
-from gateway.upstream.shared import taken_by
+from gateway.upstream.shared import refused_by, taken_by
 from gateway.upstream.simulated.settings import EMBEDDERS
 from gateway.upstream.thinking import Thinks
 from techniques.core.capabilities import Capabilities
@@ -36,6 +36,7 @@ def target_of(row: ModelConfig, account: ProviderConfig, model: str) -> Target:
     thinks = thinks_of(model, account.dialect, account.base_url, style)
     wish = _wish(row.thinking, thinks)
     stated = _stated(row, account)
+    vendor = vendor_of(account.vendor, account.base_url, account.dialect).name
     if account.simulated is not None and model in EMBEDDERS:
         stated.setdefault("embeddings", True)
     return Target(
@@ -51,7 +52,8 @@ def target_of(row: ModelConfig, account: ProviderConfig, model: str) -> Target:
         idempotent=account.idempotent,
         bills=_bills(account),
         drops_hosted=(row.hosted_tools or account.hosted_tools) == "drop",
-        takes=taken_by(vendor_of(account.vendor, account.base_url, account.dialect).name),
+        takes=taken_by(vendor),
+        refuses=refused_by(vendor, model),
     )
 
 

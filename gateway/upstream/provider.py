@@ -34,6 +34,7 @@ class Target:
         bills: What its provider says that a call costs is what it costs.
         drops_hosted: Tools that only another provider has are left out, not refused.
         takes: Fields beside the usual that its host is known to take, whatever the client's API.
+        refuses: Fields of earlier turns that hold reasoning, and that its host takes from nobody.
         asked: What a client calls it, where a ``*`` stands for that and the provider has another
             name for it.
     """
@@ -51,6 +52,7 @@ class Target:
     bills: bool = False
     drops_hosted: bool = False
     takes: frozenset[str] = frozenset()
+    refuses: frozenset[str] = frozenset()
     asked: str | None = None
 
     @property

@@ -6,6 +6,7 @@ field that they do not know.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Final
@@ -38,6 +39,19 @@ Source: developers.openai.com/api/reference (chat completions);
 learn.microsoft.com/azure/foundry/reference/rest (chat completions);
 docs.mistral.ai (prompt caching); openrouter.ai/docs (chat completions, prompt caching).
 """
+_THOUGHTS: Final = frozenset({"reasoning_content", "reasoning", "reasoning_details"})
+_REFUSED: Final[Mapping[str, frozenset[str]]] = {
+    "openai": _THOUGHTS,
+    "azure": _THOUGHTS,
+    "groq": _THOUGHTS - {"reasoning"},
+    "cerebras": _THOUGHTS - {"reasoning"},
+}
+"""By vendor, where reasoning of earlier turns is an error, as is all that it does not know.
+
+Source: developers.openai.com/api/reference (chat completions); console.groq.com/docs/api-reference;
+inference-docs.cerebras.ai (reasoning).
+"""
+_OPENAIS_OWN: Final = re.compile(r"gpt-(?!oss)|chatgpt-|codex-|o[134](?![a-z0-9])")
 _TO_ANTHROPIC: Final = {"default": "standard_only"}
 _FROM_ANTHROPIC: Final = {"standard_only": "default"}
 _SAYS_NOTHING: Final[Mapping[str, tuple[Json, ...]]] = {
@@ -59,6 +73,16 @@ _OURS: Final = "stream_options"
 def taken_by(vendor: str) -> frozenset[str]:
     """Return the fields that chat completions of *vendor* are known to take beside the usual."""
     return _TAKEN.get(vendor, frozenset())
+
+
+def refused_by(vendor: str, model: str) -> frozenset[str]:
+    """Return the fields of a turn that hold its reasoning and that *vendor* refuses.
+
+    OpenAI's own *model* is known by its name, whoever stands between.
+    """
+    if _OPENAIS_OWN.match(model):
+        return _THOUGHTS
+    return _REFUSED.get(vendor, frozenset())
 
 
 def translated(

@@ -16,6 +16,7 @@ from gateway.upstream.providers.openai_chat.adapt import Body, adapt
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.providers.openai_chat.signed import returned, signed
 from gateway.upstream.providers.openai_chat.thinking import steered, thinking
+from gateway.upstream.providers.openai_chat.thoughts import unthought
 from gateway.upstream.providers.openai_chat.turns import tools_of, turns_of
 from gateway.upstream.retold import retold
 from gateway.upstream.shared import translated
@@ -58,7 +59,7 @@ def encode(request: Request, target: Target) -> HttpCall:
         wish = request.thinking or target.thinking
         body = body if wish is None else thinking(body, wish, target, losses)
         can = target.capabilities
-    adapted = adapt(signed(body, target, losses), can, losses)
+    adapted = adapt(unthought(signed(body, target, losses), target, losses), can, losses)
     untouched = relay is not None and adapted is relay.body
     raw = relay.raw if relay is not None and untouched else None
     headers = {"content-type": "application/json"}
