@@ -45,6 +45,7 @@ from techniques.core.registry import Card, load
 from techniques.core.values import plain, values_of
 from techniques.parts.tables import Dispatch
 from tests.translation import page as translation
+from tests.translation import told as answers
 
 ROOT: Final = Path(__file__).parents[1]
 _BLOCK: Final = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
@@ -265,6 +266,11 @@ def _translation(client: str) -> str:
     return _table(translation.HEAD[client], translation.rows(client))
 
 
+def _answers(maker: str) -> str:
+    """Return the table of what becomes of a *maker*'s answers for clients of other APIs."""
+    return _table(answers.HEADS[maker], answers.rows(maker))
+
+
 _HELLO: Final = [{"role": "user", "content": "hi"}]
 
 
@@ -333,6 +339,8 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "broken-stream": broken_stream,
     "responses-fields": responses_fields,
     **{f"translation-{client}": partial(_translation, client) for client in translation.HEAD},
+    **{f"answers-{maker}": partial(_answers, maker) for maker in answers.HEADS},
+    "answers-nothing": lambda: _table(("why", "what"), answers.natural()),
     "familiar": lambda: _table(familiar.HEAD, familiar.rows()),
     "familiar-approaches": lambda: _table(familiar.APPROACH_HEAD, familiar.approaches()),
     "simulation": simulation,

@@ -11,6 +11,7 @@ import orjson
 
 from pricing.usage import Usage
 from techniques.core import events as kinds
+from techniques.core.citation import Citation
 from techniques.core.events import Choice, Event, Finished, Relayed, TextDelta, Traced
 from techniques.core.request import Opaque
 
@@ -23,6 +24,7 @@ _KINDS: Final[Mapping[str, Any]] = {
         kinds.Signed,
         kinds.Redacted,
         kinds.RefusalDelta,
+        kinds.Cited,
         kinds.ToolCallStarted,
         kinds.ToolCallDelta,
         kinds.BlockAdded,
@@ -68,7 +70,7 @@ def _written(event: Event) -> list[Any]:
         case Choice():
             return ["Choice", event.index, _written(event.event)]
         case Finished(raw=raw):
-            return ["Finished", event.reason, event.stop_sequence, _bytes(raw)]
+            return ["Finished", event.reason, event.stop_sequence, _bytes(raw), event.details]
         case _:
             name = type(event).__name__
             return [name, *(getattr(event, field) for field in _FIELDS[name])]
@@ -82,14 +84,21 @@ def _read(item: list[Any]) -> Event:  # noqa: PLR0911 - one for each form
         case "Choice":
             return Choice(values[0], _read(values[1]))
         case "Finished":
-            return Finished(values[0], values[1], _unbytes(values[2]))
+            return Finished(values[0], values[1], _unbytes(values[2]), *values[3:])
         case "UsageReported":
             return kinds.UsageReported(Usage(**values[0]), *values[1:])
         case "BlockAdded":
             return kinds.BlockAdded(Opaque(**values[0]))
+        case "Cited":
+            return kinds.Cited(_citation(values[0]))
         case _:
             event: Event = _KINDS[name](*values)
             return event
+
+
+def _citation(kept: dict[str, Any]) -> Citation:
+    own = kept["own"]
+    return Citation(**{**kept, "own": None if own is None else Opaque(**own)})
 
 
 def _bytes(raw: bytes) -> str | list[str]:

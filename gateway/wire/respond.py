@@ -17,6 +17,7 @@ from starlette.types import Message, Receive, Send
 from gateway.metering.holds import Holding
 from gateway.metering.ledger import Ledger
 from gateway.wire.dialect import Call, Dialect, Encoder, Summary
+from gateway.wire.unsaid import LOSING, unsaid
 from gateway.wire.vigil import Vigil, begun
 from techniques.core.errors import GatewayError
 from techniques.core.events import (
@@ -215,10 +216,11 @@ class Exchange:
         try:
             async with answer as events:
                 async for event in events:
-                    if self.begun_at is None or isinstance(event, Warned):
+                    if self.begun_at is None or isinstance(event, LOSING):
                         self._note(event)
                     held += encoder.feed(event)
-                    if held and (self._is_underway() or isinstance(event, _EARLY)):
+                    underway = self.begun_at is not None or self.status is not None
+                    if held and (underway or isinstance(event, _EARLY)):
                         await self._write(held)
                         held = b""
             last = encoder.end(self.summary())
@@ -239,14 +241,11 @@ class Exchange:
             self.ended = True
             await self._write(self._writer.fail(error))
 
-    def _is_underway(self) -> bool:
-        return self.begun_at is not None or self.status is not None
-
     def _note(self, event: Event) -> None:
         """Take notice of what is no part of the answer's bytes."""
-        if isinstance(event, Warned):
-            self.ledger.record(event)
-        elif self.begun_at is None and not isinstance(event, _SILENT):
+        if (lost := unsaid(event, self.call.dialect)) is not None:
+            self.ledger.record(lost)
+        if self.begun_at is None and not isinstance(event, _SILENT):
             self.begun_at = perf_counter()
 
     async def _send_whole(self, status: int, pieces: list[bytes], headers: Headers) -> None:

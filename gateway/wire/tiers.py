@@ -7,6 +7,7 @@ from typing import Final
 from techniques.core.json import JsonObject
 
 _TIER: Final = "service_tier"
+_FAST: Final = "fast"
 _OPENAIS: Final = {
     **{tier: tier for tier in ("auto", "default", "flex", "scale", "priority")},
     "fast": "priority",  # which is what OpenAI calls it in an answer
@@ -24,5 +25,10 @@ def openais(mode: str) -> JsonObject:
 
 
 def anthropics(mode: str) -> JsonObject:
-    """Return the field of a usage that tells clients of Anthropic's of *mode*, if they know it."""
+    """Return the field of a usage that tells clients of Anthropic's of *mode*, if they know it.
+
+    What is fast is no tier there.
+    """
+    if mode == _FAST:
+        return {"speed": _FAST}
     return {_TIER: _ANTHROPICS[mode]} if mode in _ANTHROPICS else {}

@@ -9,9 +9,11 @@ from typing import Final
 WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "answer_continued": "The answer had broken off, and the model went on with what there was.",
+        "answer_part_dropped": "The client's API has no place for this part of the answer, and it "
+        "was left out.",
         "cache_control_dropped": "The provider takes no marks for its prompt cache.",
         "cap_reached": "A cap ended the technique early; the best answer so far is given.",
-        "citations_dropped": "The model named sources, for which there is no place in the answer.",
+        "citations_dropped": "The model named sources, for which there is no place.",
         "confidence_source_changed": "That source cannot be had here, and this one was used.",
         "confidence_unavailable": "Nothing can tell how sure the model is; votes were counted.",
         "confidence_unusable": "No draw told how sure the model is of it; votes were counted.",

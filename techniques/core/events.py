@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from pricing.record import record
 from pricing.usage import Usage
+from techniques.core.citation import Citation
 from techniques.core.json import NOTHING, Json
 from techniques.core.request import Opaque
 
@@ -78,9 +79,20 @@ class Redacted:
 
 @dataclass(frozen=True, slots=True)
 class RefusalDelta:
-    """Some more of a refusal that the provider keeps apart from the text."""
+    """Some more of a refusal that the provider keeps apart from the text.
+
+    ``logprobs`` are those of its tokens, as of a ``TextDelta``.
+    """
 
     text: str
+    logprobs: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A source of what was said: it comes when all of that has come."""
+
+    citation: Citation
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +129,14 @@ class UsageReported:
     """Tokens used by this call so far: a running total, so the last report counts.
 
     ``mode`` is what the provider calls the way in which it serves the call, empty if it does not
-    tell. ``charged`` is what it says that the call costs, in picodollars.
+    tell. ``charged`` is what it says that the call costs, in picodollars. ``searches`` is how often
+    it searched the web.
     """
 
     usage: Usage
     mode: str = ""
     charged: int | None = None
+    searches: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +201,14 @@ class Relayed(NamedTuple):
 class Finished:
     """The end, and why the model stopped; ``stop_sequence`` is the stop text it met, if told.
 
-    ``raw`` is the provider's own terminal frame of a relayed stream, if it sent one.
+    ``raw`` is the provider's own terminal frame of a relayed stream, if it sent one. ``details``
+    is what clients of its own dialect are told of the reason (Anthropic's ``stop_details``).
     """
 
     reason: FinishReason = "stop"
     stop_sequence: str | None = None
     raw: bytes = b""
+    details: Json = None
 
 
 Piece: TypeAlias = (
@@ -201,6 +217,7 @@ Piece: TypeAlias = (
     | Signed
     | Redacted
     | RefusalDelta
+    | Cited
     | ToolCallStarted
     | ToolCallDelta
     | BlockAdded

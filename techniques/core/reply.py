@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pricing.usage import Usage
+from techniques.core.citation import Citation, fitted, within
 from techniques.core.errors import StreamBroken
 from techniques.core.events import (
     BlockAdded,
     Choice,
+    Cited,
     Event,
     Finished,
     FinishReason,
@@ -25,6 +26,7 @@ from techniques.core.events import (
     UsageReported,
 )
 from techniques.core.json import Json
+from techniques.core.pieces import pieces
 from techniques.core.request import (
     Opaque,
     Part,
@@ -35,18 +37,14 @@ from techniques.core.request import (
     ToolCall,
 )
 
-_CHUNK = re.compile(r".{1,160}(?:\s+|$)|.{1,160}", re.DOTALL)  # about 40 tokens
-_LARGE = re.compile(r".{1,4096}(?:\s+|$)|.{1,4096}", re.DOTALL)
-_LONG = 2**16
-"""Characters from which on a text is the answer of nobody who reads along."""
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A finished answer. ``logprobs`` is OpenAI's object for the whole text, if it was given.
 
     ``others`` are further answers, where more than one was asked for. ``mode`` is what the provider
-    calls the way in which it served the call, "" if it did not tell.
+    calls the way in which it served the call, "" if it did not tell, ``searches`` how often it
+    searched the web. ``details``: see ``Finished``.
     """
 
     parts: tuple[Part, ...] = ()
@@ -59,6 +57,9 @@ class Reply:
     fingerprint: str = ""
     others: tuple[Reply, ...] = ()
     mode: str = ""
+    citations: tuple[Citation, ...] = ()
+    details: Json = None
+    searches: int = 0
 
     @property
     def text(self) -> str:
@@ -103,11 +104,13 @@ class Fold:
         self._calls: dict[int, list[str]] = {}
         self._places: dict[int, int] = {}
         self._logprobs: dict[str, list[Json]] = {}
+        self._citations: list[Citation] = []
         self._usage: Usage | None = None
         self._started = Started()
         self._finished: Finished | None = None
         self._others: dict[int, Fold] = {}
         self._mode = ""
+        self._searches = 0
 
     def feed(self, event: Event) -> None:
         """Take *event* in; notes, warnings and relayed bytes are no part of a reply."""
@@ -123,6 +126,7 @@ class Fold:
                 self._whole(RedactedThinking(event.data))
             case RefusalDelta():
                 self._add(Refusal, event.text)
+                self._add_logprobs(event.logprobs)
             case BlockAdded():
                 self._whole(event.block)
             case ToolCallStarted() | ToolCallDelta():
@@ -153,6 +157,7 @@ class Fold:
             call = parts[place]
             assert isinstance(call, ToolCall)
             parts[place] = replace(call, arguments="".join(self._calls[index]))
+        said = sum(len(part.text) for part in parts if isinstance(part, Text))
         return Reply(
             tuple(parts),
             finished.reason,
@@ -163,16 +168,22 @@ class Fold:
             self._started.model,
             self._started.fingerprint,
             mode=self._mode,
+            citations=fitted(self._citations, said),
+            details=finished.details,
+            searches=self._searches,
         )
 
     def _frame(self, event: Event) -> None:
         match event:
             case UsageReported():
                 self._usage, self._mode = event.usage, event.mode or self._mode
+                self._searches = event.searches
             case Started():
                 self._started = event
             case Finished():
                 self._finished = event
+            case Cited():
+                self._citations.append(event.citation)
             case Choice():
                 self._others.setdefault(event.index, Fold()).feed(event.event)
             case _:
@@ -237,12 +248,9 @@ async def fold(events: AsyncIterator[Event]) -> Reply:
 
 
 def unfold(reply: Reply) -> Iterator[Event]:
-    """Yield the stream that spells *reply*, its text in chunks of about forty tokens.
-
-    A text that is very long comes in chunks of about a thousand.
-    """
+    """Yield the stream that spells *reply*, its text in pieces."""
     yield Started(reply.id, reply.model, reply.fingerprint)
-    index = 0
+    index = said = 0
     logprobs = reply.logprobs
     for part in reply.parts:
         if isinstance(part, ToolCall):
@@ -250,14 +258,18 @@ def unfold(reply: Reply) -> Iterator[Event]:
             yield ToolCallDelta(index, part.arguments)
             index += 1
         elif isinstance(part, Text):
-            yield from _pieces(part.text, logprobs)
+            cited = within(reply.citations, said, said + len(part.text))
+            yield from pieces(part.text, logprobs, cited, said)
+            said, logprobs = said + len(part.text), None
+        elif isinstance(part, Refusal):
+            yield RefusalDelta(part.text, logprobs)
             logprobs = None
         else:
             yield from _other(part)
     if reply.usage is not None:
-        yield UsageReported(reply.usage, reply.mode)
+        yield UsageReported(reply.usage, reply.mode, searches=reply.searches)
     yield from choices(reply.others)
-    yield Finished(reply.finish_reason, reply.stop_sequence)
+    yield Finished(reply.finish_reason, reply.stop_sequence, details=reply.details)
 
 
 def choices(others: Sequence[Reply]) -> Iterator[Event]:
@@ -265,14 +277,6 @@ def choices(others: Sequence[Reply]) -> Iterator[Event]:
     for place, other in enumerate(others, 1):
         for event in unfold(other):
             yield Choice(place, event)
-
-
-def _pieces(text: str, logprobs: Json) -> Iterator[Event]:
-    if logprobs is not None:  # they belong to tokens: text and logprobs stay together
-        yield TextDelta(text, logprobs)
-        return
-    for chunk in (_LARGE if len(text) > _LONG else _CHUNK).findall(text):
-        yield TextDelta(chunk)
 
 
 def _other(part: Part) -> Iterator[Event]:
@@ -283,8 +287,6 @@ def _other(part: Part) -> Iterator[Event]:
                 yield Signed(part.signature)
         case RedactedThinking():
             yield Redacted(part.data)
-        case Refusal():
-            yield RefusalDelta(part.text)
         case Opaque():
             yield BlockAdded(part)
         case _:

@@ -78,6 +78,6 @@ class Reviser:
 
 
 def with_text(reply: Reply, text: str) -> Reply:
-    """Return *reply* with *text* in place of all its text; token log-probabilities are gone."""
+    """Return *reply* with *text* in place of all its text, of which no more is known."""
     kept = tuple(part for part in reply.parts if not isinstance(part, Text))
-    return replace(reply, parts=(*kept, Text(text)), logprobs=None)
+    return replace(reply, parts=(*kept, Text(text)), logprobs=None, citations=())

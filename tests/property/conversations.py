@@ -16,6 +16,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from pricing.usage import Usage
+from techniques.core.citation import Citation, fitted
 from techniques.core.events import FinishReason, Warned
 from techniques.core.json import Json
 from techniques.core.reply import Reply
@@ -445,7 +446,23 @@ def replies(draw: st.DrawFn) -> Reply:
         reason = "stop"
     read, rest, output = draw(_COUNTS), draw(_COUNTS), draw(_COUNTS)
     usage = Usage(read + rest, output, cache_read_tokens=read)
-    return Reply((*thought, *text, *calls), reason, usage=usage, id="made_1", model="m")
+    said = sum(len(part.text) for part in text if isinstance(part, Text))
+    cited = fitted(draw(_citations(said)), said)
+    parts = (*thought, *text, *calls)
+    return Reply(parts, reason, usage=usage, id="made_1", model="m", citations=cited)
+
+
+@st.composite
+def _citations(draw: st.DrawFn, said: int) -> list[Citation]:
+    """Return sources of a text of *said* characters."""
+    if not said:
+        return []
+    urls = st.sampled_from(["https://a.test/b", "https://c.test"])
+    places = st.tuples(st.integers(0, said), st.integers(1, said)).map(sorted)
+    return [
+        Citation(draw(urls), draw(st.sampled_from(["", "A b"])), start, end)
+        for start, end in draw(st.lists(places, max_size=3))
+    ]
 
 
 def told(reply: Reply) -> dict[str, Json]:
@@ -458,5 +475,6 @@ def told(reply: Reply) -> dict[str, Json]:
         "thinking": reply.thinking,
         "calls": [(c.id, c.name, json.loads(c.arguments or "{}")) for c in reply.tool_calls],
         "finish": ends.get(refused, refused),
+        "sources": sorted((one.url, one.title) for one in reply.citations),
         "usage": (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens),
     }

@@ -98,8 +98,8 @@ def told_in_ollama(raw: bytes) -> dict[str, Json]:
 
 
 def expected_in_ollama(reply: Reply) -> dict[str, Json]:
-    """Return what Ollama's words make of *reply*: it has fewer ends, and no cache."""
-    said = told(reply)
+    """Return what Ollama's words make of *reply*: it has fewer ends, no cache and no sources."""
+    said = {name: value for name, value in told(reply).items() if name != "sources"}
     read, wrote, _cached = said["usage"]
     finish = {"length": "length", "refusal": "content_filter"}.get(reply.finish_reason, "stop")
     return {**said, "finish": finish, "usage": (read, wrote)}

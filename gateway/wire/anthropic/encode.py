@@ -6,15 +6,18 @@ from typing import Literal
 
 import orjson
 
+from gateway.wire.anthropic.cited import citation_of
 from gateway.wire.anthropic.failure import error_object
 from gateway.wire.anthropic.said import called_id, message_id, reported, stop_reason, usage_object
 from gateway.wire.dialect import Summary, told
 from gateway.wire.drafts import draft
 from gateway.wire.sse import comment
 from pricing.usage import Usage
+from techniques.core.citation import Citation
 from techniques.core.errors import GatewayError
 from techniques.core.events import (
     BlockAdded,
+    Cited,
     Event,
     Finished,
     Note,
@@ -57,8 +60,10 @@ class MessageEncoder:
         self._index = -1  # of the last block begun
         self._calls: dict[int, int] = {}  # index of a call -> of its block
         self._delta_head = b""
+        self._cited = False  # the open block, which is over with the text that its source is of
         self._usage: Usage | None = None
         self._mode = ""
+        self._searches = 0
         self._finished = Finished()
 
     def feed(self, event: Event) -> bytes:
@@ -91,11 +96,13 @@ class MessageEncoder:
             trailer = comment(dict(summary.trailer))
         if self._relayed:
             return trailer + (self._finished.raw or _STOP)
-        usage = reported(self._usage, summary, self._mode)
-        delta = {
+        usage = reported(self._usage, summary, self._mode, self._searches)
+        delta: JsonObject = {
             "stop_reason": stop_reason(self._finished.reason, refused=self._refused),
             "stop_sequence": self._finished.stop_sequence,
         }
+        if self._finished.details is not None:
+            delta["stop_details"] = self._finished.details
         last = _event("message_delta", {"delta": delta, "usage": usage})
         return self._begin() + self._close() + last + trailer + _STOP
 
@@ -122,10 +129,13 @@ class MessageEncoder:
 
     def _frame(self, event: Event) -> bytes:
         match event:
+            case Cited():
+                return self._cite(event.citation)
             case Started():
                 self._id = message_id(event.id, self._id.removeprefix("msg_"))
             case UsageReported():
                 self._usage, self._mode = event.usage, event.mode or self._mode
+                self._searches = event.searches
             case Finished():
                 self._finished = event
             case Provisional():
@@ -170,10 +180,18 @@ class MessageEncoder:
         if not text:
             return b""
         opening = b""
-        if self._open != "text":
+        if self._open != "text" or self._cited:
             opening = self._start({"type": "text", "text": ""})
-            self._open = "text"
+            self._open, self._cited = "text", False
         return opening + self._delta(b'{"type":"text_delta","text":', text)
+
+    def _cite(self, citation: Citation) -> bytes:
+        told = citation_of(citation)
+        if self._open != "text" or not told:
+            return b""
+        self._cited = True
+        delta = {"type": "citations_delta", "citation": told}
+        return _event("content_block_delta", {"index": self._index, "delta": delta})
 
     def _thinking(self, text: str, kind: Literal["thinking", "draft"] = "thinking") -> bytes:
         opening = b""

@@ -34,10 +34,10 @@ def stop_reason(reason: FinishReason, *, refused: bool) -> str:
     return "refusal" if refused and reason == "stop" else _STOP_REASONS[reason]
 
 
-def usage_object(usage: Usage, mode: str = "") -> JsonObject:
+def usage_object(usage: Usage, mode: str = "", searches: int = 0) -> JsonObject:
     """Return *usage* as this dialect counts: ``input_tokens`` without what the cache holds.
 
-    *mode* is how the call was served, if its provider told.
+    *mode* is how the call was served, if its provider told, *searches* how often it looked.
     """
     written = usage.cache_write_tokens + usage.cache_write_1h_tokens
     counts: JsonObject = {
@@ -53,13 +53,17 @@ def usage_object(usage: Usage, mode: str = "") -> JsonObject:
         }
     if usage.reasoning_tokens:
         counts["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
+    if searches:
+        counts["server_tool_use"] = {"web_search_requests": searches, "web_fetch_requests": 0}
     return counts | anthropics(mode)
 
 
-def reported(usage: Usage | None, summary: Summary, mode: str = "") -> JsonObject:
+def reported(
+    usage: Usage | None, summary: Summary, mode: str = "", searches: int = 0
+) -> JsonObject:
     """Return the answer's own *usage*, with what the whole run came to beside it."""
     return with_total(
-        usage_object(summary.usage if usage is None else usage, mode),
+        usage_object(summary.usage if usage is None else usage, mode, searches),
         usage_object(summary.usage),
         summary,
     )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import orjson
 
+from gateway.wire.anthropic.cited import blocks_of
 from gateway.wire.anthropic.said import called_id, message_id, reported, stop_reason
 from gateway.wire.dialect import Summary, told
 from techniques.core.arguments import arguments_object
+from techniques.core.citation import within
 from techniques.core.json import Json, JsonObject
 from techniques.core.reply import Reply
 from techniques.core.request import (
@@ -27,20 +31,33 @@ def message_body(reply: Reply, summary: Summary, model: str, fallback_id: str) -
         "type": "message",
         "role": "assistant",
         "model": model,
-        "content": [block for part in reply.parts if (block := _block(part)) is not None],
+        "content": list(_content(reply)),
         "stop_reason": stop_reason(reply.finish_reason, refused=bool(reply.refusal)),
         "stop_sequence": reply.stop_sequence,
-        "usage": reported(reply.usage, summary, reply.mode),
+        "usage": reported(reply.usage, summary, reply.mode, reply.searches),
     }
+    if reply.details is not None:
+        message["stop_details"] = reply.details
     if summary.trace:
         message["lockgate"] = {"trace": [told(piece) for piece in summary.trace]}
     return orjson.dumps(message)
 
 
+def _content(reply: Reply) -> Iterator[Json]:
+    said = 0
+    for part in reply.parts:
+        if isinstance(part, Text):
+            cited = within(reply.citations, said, said + len(part.text))
+            yield from blocks_of(part.text, cited, said)
+            said += len(part.text)
+        elif (block := _block(part)) is not None:
+            yield block
+
+
 def _block(part: Part) -> Json:
     block: Json = None
     match part:
-        case Text() | Refusal():
+        case Refusal():
             block = {"type": "text", "text": part.text} if part.text else None
         case Thinking():
             signature = part.signature or ""

@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from gateway.wire.dialect import Call, Summary, with_total
+from gateway.wire.openai_chat.fields import NAME
 from pricing.usage import Usage
+from techniques.core.citation import Citation
 from techniques.core.events import FinishReason
-from techniques.core.json import JsonObject
+from techniques.core.json import Json, JsonObject
 
 _REASONS: dict[FinishReason, str] = {
     "stop": "stop",
@@ -45,8 +47,22 @@ def created() -> int:
     return int(datetime.now(UTC).timestamp())
 
 
+def annotation(citation: Citation) -> Json:
+    """Return *citation* as an annotation, None if there is none for it."""
+    own = citation.own
+    if own is not None and own.dialect == NAME:
+        return own.value
+    if not citation.url:
+        return None
+    named = {"url": citation.url, "title": citation.title}
+    place = {"start_index": citation.start, "end_index": citation.end}
+    return {"type": "url_citation", "url_citation": {**place, **named}}
+
+
 def usage_of(usage: Usage) -> JsonObject:
-    """Return OpenAI's ``usage`` object."""
+    """Return OpenAI's ``usage`` object; what few hosts count is in it where there is any."""
+    written = usage.cache_write_tokens + usage.cache_write_1h_tokens
+    rare = {"cache_write_tokens": written, "image_tokens": usage.image_input_tokens}
     return {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,
@@ -54,6 +70,7 @@ def usage_of(usage: Usage) -> JsonObject:
         "prompt_tokens_details": {
             "cached_tokens": usage.cache_read_tokens,
             "audio_tokens": usage.audio_input_tokens,
+            **{name: count for name, count in rare.items() if count},
         },
         "completion_tokens_details": {
             "reasoning_tokens": usage.reasoning_tokens,

@@ -8,7 +8,14 @@ import orjson
 
 from gateway.wire.dialect import Call, Summary, told
 from gateway.wire.drafts import draft
-from gateway.wire.openai_chat.common import answer_id, created, is_legacy, reason_of, reported
+from gateway.wire.openai_chat.common import (
+    annotation,
+    answer_id,
+    created,
+    is_legacy,
+    reason_of,
+    reported,
+)
 from gateway.wire.openai_chat.custom import names_of
 from gateway.wire.openai_chat.failure import error_of
 from gateway.wire.sse import comment
@@ -18,6 +25,7 @@ from techniques.core.errors import GatewayError
 from techniques.core.events import (
     BlockAdded,
     Choice,
+    Cited,
     Event,
     Finished,
     Note,
@@ -111,8 +119,8 @@ class ChunkEncoder:
 
     def _frame(self, event: Event) -> bytes:
         match event:
-            case RefusalDelta():
-                return self._chunk({"refusal": event.text})
+            case RefusalDelta() | Cited():
+                return self._beside(event)
             case Started():
                 self._provided, self._fingerprint = event.id, event.fingerprint or None
             case UsageReported():
@@ -125,6 +133,12 @@ class ChunkEncoder:
             case _:
                 return self._aside(event)
         return b""
+
+    def _beside(self, event: RefusalDelta | Cited) -> bytes:
+        if isinstance(event, RefusalDelta):
+            return self._chunk({"refusal": event.text}, event.logprobs)
+        told = annotation(event.citation)
+        return self._chunk({"annotations": [told]}) if told else b""
 
     def _choice(self, choice: Choice) -> bytes:
         start = self._start()

@@ -6,7 +6,14 @@ import orjson
 
 from gateway.wire.dialect import Call, Summary, told
 from gateway.wire.openai_chat import custom
-from gateway.wire.openai_chat.common import answer_id, created, is_legacy, reason_of, reported
+from gateway.wire.openai_chat.common import (
+    annotation,
+    answer_id,
+    created,
+    is_legacy,
+    reason_of,
+    reported,
+)
 from gateway.wire.openai_chat.fields import NAME
 from gateway.wire.tiers import openais
 from techniques.core.json import Json, JsonObject
@@ -60,6 +67,8 @@ def _message(asked: Call, reply: Reply, *, legacy: bool) -> JsonObject:
     if reply.thinking:
         message["reasoning_content"] = reply.thinking
     message |= _details(reply)
+    if told := [one for one in map(annotation, reply.citations) if one]:
+        message["annotations"] = told
     if calls and legacy:
         message["function_call"] = _function(calls[0])
     elif calls:

@@ -21,12 +21,15 @@ from gateway.wire.openai_responses.response import (
     now,
     reported,
     response_id,
+    tools_used,
 )
 from gateway.wire.tiers import openais
 from techniques.core.carried import carrying
+from techniques.core.citation import Citation
 from techniques.core.errors import GatewayError
 from techniques.core.events import (
     BlockAdded,
+    Cited,
     Event,
     Finished,
     Note,
@@ -65,6 +68,7 @@ class ResponseEncoder:
         self._items: list[Item] = []
         self._open: Message | Reasoning | None = None
         self._calls: dict[int, Called] = {}  # that are not done
+        self._said = 0
         self._begun = False
         self._told: UsageReported | None = None
         self._finished = Finished()
@@ -105,7 +109,8 @@ class ResponseEncoder:
         status, more = ended(self._finished.reason)
         told = self._told
         more |= {"usage": reported(told.usage if told else None, summary)}
-        more |= openais(told.mode if told else "")
+        if told is not None:
+            more |= openais(told.mode) | tools_used(told.searches)
         response = self._response(status, **more)
         return opening + trailer + self._events.write(f"response.{status}", {"response": response})
 
@@ -141,8 +146,8 @@ class ResponseEncoder:
 
     def _other(self, event: Event) -> bytes:
         match event:
-            case RefusalDelta():
-                return self._refuse(event.text)
+            case RefusalDelta() | Cited():
+                return self._beside(event)
             case Signed():
                 return self._signed(event.signature)
             case Redacted():
@@ -208,13 +213,14 @@ class ResponseEncoder:
             return self._open, b""
         opening = self._next()
         place = len(self._items)
-        self._open = item = Message(self._names.of("msg", place), place)
+        self._open = item = Message(self._names.of("msg", place), place, self._said)
         return item, opening + self._add(item)
 
     def _say(self, event: TextDelta) -> bytes:
         if not event.text:
             return b""
         item, opening = self._message()
+        self._said += len(event.text)
         logprobs = [] if event.logprobs is None else tokens_of(event.logprobs)
         return opening + item.say(self._events, event.text, logprobs)
 
@@ -223,6 +229,14 @@ class ResponseEncoder:
             return b""
         item, opening = self._message()
         return opening + item.refuse(self._events, text)
+
+    def _beside(self, event: RefusalDelta | Cited) -> bytes:
+        return self._cite(event.citation) if isinstance(event, Cited) else self._refuse(event.text)
+
+    def _cite(self, citation: Citation) -> bytes:
+        told = (item for item in reversed(self._items) if isinstance(item, Message))
+        item = next(told, None)
+        return b"" if item is None else item.cite(self._events, citation)
 
     def _think(self, text: str, *, is_draft: bool = False) -> bytes:
         item, opening = self._open, b""

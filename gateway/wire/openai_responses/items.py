@@ -10,6 +10,7 @@ from gateway.wire.openai_responses import output
 from gateway.wire.openai_responses.events import Events, head_of
 from gateway.wire.openai_responses.output import CallKind, Status
 from gateway.wire.openai_responses.searches import CALL
+from techniques.core.citation import Citation
 from techniques.core.free_form import unwrapped
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import ToolCall
@@ -48,16 +49,21 @@ def done(events: Events, item: Item) -> bytes:
 
 
 class Message:
-    """What the model says: parts that are text, or refuse."""
+    """What the model says: parts that are text, or refuse.
 
-    def __init__(self, item_id: str, place: int) -> None:
+    So many characters of text were said *before* it.
+    """
+
+    def __init__(self, item_id: str, place: int, before: int = 0) -> None:
         self.place = place
+        self._before = before
         self.value = output.message(item_id, "in_progress", [])
         self._kind: _Kind | None = None
         self._at: JsonObject = {"item_id": item_id, "output_index": place}
         self._head = b""
         self._pieces: list[str] = []
         self._logprobs: list[Json] = []
+        self._annotations: list[Json] = []
 
     def say(self, events: Events, text: str, logprobs: list[Json]) -> bytes:
         """Return the frames of some more text."""
@@ -68,6 +74,25 @@ class Message:
             self._logprobs += logprobs
             tail = b',"logprobs":' + orjson.dumps(logprobs)
         return opening + events.piece(self._head, text, tail)
+
+    def cite(self, events: Events, citation: Citation) -> bytes:
+        """Return the frame of a source of its text; one that comes late is told with the end."""
+        if self._kind != "output_text":
+            self._cite_late(citation)
+            return b""
+        told = output.annotation(citation, self._before)
+        if not told:
+            return b""
+        index, content = len(self._annotations), len(self.value["content"]) - 1
+        self._annotations.append(told)
+        place = {**self._at, "content_index": content, "annotation_index": index}
+        return events.write("response.output_text.annotation.added", {**place, "annotation": told})
+
+    def _cite_late(self, citation: Citation) -> None:
+        texts = [part for part in self.value["content"] if part["type"] == "output_text"]
+        if texts:
+            told = output.annotation(citation, self._before - len(texts[-1]["text"]))
+            texts[-1]["annotations"] = [*texts[-1]["annotations"], *filter(None, [told])]
 
     def refuse(self, events: Events, text: str) -> bytes:
         """Return the frames of some more of a refusal."""
@@ -96,7 +121,7 @@ class Message:
         text = "".join(self._pieces)
         if self._kind == "refusal":
             return output.refusal(text)
-        return output.output_text(text, self._logprobs)
+        return output.output_text(text, self._logprobs, self._annotations)
 
     def _close(self, events: Events) -> bytes:
         if self._kind is None:
@@ -106,7 +131,8 @@ class Message:
         self.value["content"][-1] = part
         told = {"refusal": part["refusal"]} if self._kind == "refusal" else _told(part)
         closing = events.write(f"response.{self._kind}.done", {**place, **told})
-        self._kind, self._pieces, self._logprobs = None, [], []
+        self._before += len(part.get("text", ""))
+        self._kind, self._pieces, self._logprobs, self._annotations = None, [], [], []
         return closing + events.write("response.content_part.done", {**place, "part": part})
 
     def settle(self) -> None:

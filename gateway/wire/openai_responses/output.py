@@ -13,8 +13,10 @@ from gateway.wire.openai_responses.namespaces import Own, group_of, own_names, o
 from gateway.wire.openai_responses.reasoning import encrypted, redacted
 from gateway.wire.openai_responses.searches import CALL, is_search_tool, offered, searched
 from techniques.core.carried import carrying, parted
+from techniques.core.citation import Citation, within
 from techniques.core.free_form import unwrapped
 from techniques.core.json import Json, JsonObject
+from techniques.core.reply import Reply
 from techniques.core.request import (
     Opaque,
     Part,
@@ -83,9 +85,23 @@ def message(item_id: str, status: Status, content: list[Json]) -> JsonObject:
     }
 
 
-def output_text(text: str, logprobs: list[Json]) -> JsonObject:
+def output_text(text: str, logprobs: list[Json], annotations: list[Json]) -> JsonObject:
     """Return a part of a message that is text."""
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": logprobs}
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": logprobs}
+
+
+def annotation(citation: Citation, before: int) -> Json:
+    """Return *citation* as one of a text with so many characters *before* it, None if it is none.
+
+    What a file is cited for stands at one place.
+    """
+    own, moved = citation.own, citation.moved(-before)
+    if own is None or own.dialect != NAME:
+        named = {"url": citation.url, "title": citation.title}
+        place = {"start_index": max(moved.start, 0), "end_index": moved.end}
+        return {"type": "url_citation", **place, **named} if citation.url else None
+    places = {"index": moved.start, "start_index": moved.start, "end_index": moved.end}
+    return {**own.value, **{name: places[name] for name in places if name in own.value}}
 
 
 def refusal(text: str) -> JsonObject:
@@ -146,12 +162,15 @@ def _plain(token: JsonObject) -> JsonObject:
     return {"token": text, "bytes": octets, "logprob": token.get("logprob")}
 
 
-def output_of(parts: Iterable[Part], names: Names, last: Status, logprobs: Json) -> list[Json]:
-    """Return the items that *parts* are; the *last* may be incomplete."""
+def output_of(reply: Reply, names: Names, last: Status) -> list[Json]:
+    """Return the items that the parts of *reply* are; the *last* may be incomplete."""
     items: list[Json] = []
-    for is_spoken, group in groupby(_shown(parts), lambda part: isinstance(part, _Spoken)):
+    logprobs, said = reply.logprobs, 0
+    for is_spoken, group in groupby(_shown(reply.parts), lambda part: isinstance(part, _Spoken)):
         if is_spoken:
-            content = list(_content(group, logprobs))
+            spoken: list[Text | Refusal] = [part for part in group if isinstance(part, _Spoken)]
+            content = list(_content(spoken, logprobs, reply.citations, said))
+            said += sum(len(part.text) for part in spoken if isinstance(part, Text))
             logprobs = None
             if content:
                 items.append(message(names.of("msg", len(items)), "completed", content))
@@ -188,13 +207,18 @@ def _shown(parts: Iterable[Part]) -> list[Part]:
 _CUT: Final = frozenset({"message", "function_call", "custom_tool_call", CALL})
 
 
-def _content(parts: Iterable[Part], logprobs: Json) -> Iterator[JsonObject]:
+def _content(
+    parts: Iterable[Text | Refusal], logprobs: Json, citations: Sequence[Citation], said: int
+) -> Iterator[JsonObject]:
+    """Yield what *parts* are, before which so many characters of text were *said*."""
     for part in parts:
-        if isinstance(part, Text) and part.text:
-            yield output_text(part.text, tokens_of(logprobs))
-            logprobs = None
-        elif isinstance(part, Refusal) and part.text:
+        if isinstance(part, Refusal):
             yield refusal(part.text)
+            continue
+        cited = within(citations, said, said + len(part.text))
+        annotations = [told for one in cited if (told := annotation(one, said))]
+        yield output_text(part.text, tokens_of(logprobs), annotations)
+        said, logprobs = said + len(part.text), None
 
 
 def _thinking(part: Part, names: Names, before: Sequence[Json]) -> JsonObject:

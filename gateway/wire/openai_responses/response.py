@@ -143,6 +143,19 @@ def usage_of(usage: Usage) -> JsonObject:
     }
 
 
+def tools_used(searches: int) -> JsonObject:
+    """Return the field that tells how often the web was searched, if it was."""
+    if not searches:
+        return {}
+    drawn = {
+        "input_tokens": 0,
+        "input_tokens_details": {"image_tokens": 0, "text_tokens": 0},
+        "output_tokens": 0,
+        "total_tokens": 0,
+    }
+    return {"tool_usage": {"image_gen": drawn, "web_search": {"num_requests": searches}}}
+
+
 def reported(usage: Usage | None, summary: Summary) -> JsonObject:
     """Return the answer's own *usage*, with what the whole run came to beside it."""
     return with_total(

@@ -13,6 +13,7 @@ from gateway.wire.openai_responses.response import (
     now,
     reported,
     response_id,
+    tools_used,
 )
 from gateway.wire.tiers import openais
 from techniques.core.reply import Reply
@@ -23,9 +24,9 @@ def whole(call: Call, reply: Reply, summary: Summary) -> bytes:
     name = response_id(reply.id, summary.request_id)
     frame = Frame(call, name, now(), reply.model or call.model)
     status, more = ended(reply.finish_reason)
-    output = output_of(reply.parts, frame.names, last_of(reply.finish_reason), reply.logprobs)
+    output = output_of(reply, frame.names, last_of(reply.finish_reason))
     if summary.trace:
         more["lockgate"] = {"trace": [told(piece) for piece in summary.trace]}
-    more |= openais(reply.mode)
+    more |= openais(reply.mode) | tools_used(reply.searches)
     usage = reported(reply.usage, summary)
     return orjson.dumps(frame.response(status, output, usage=usage, **more))

@@ -1,7 +1,8 @@
-"""Sources that a model names, for which there is no place in the answer, are lost by name."""
+"""Sources that a model names are read from each API's answers, and from clients' histories."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import orjson
@@ -9,9 +10,13 @@ import pytest
 
 from gateway.upstream.provider import Provider, Target
 from gateway.upstream.providers.anthropic import Anthropic
+from gateway.upstream.providers.anthropic.count_tokens import count_tokens_call
 from gateway.upstream.providers.openai_chat import OpenAIChat
-from techniques.core.events import Event, Finished, TextDelta, Warned
-from techniques.core.json import Json
+from gateway.wire.anthropic import AnthropicMessages
+from techniques.core.citation import Citation
+from techniques.core.errors import RequestRejected
+from techniques.core.events import Cited, Event, Finished, TextDelta, Warned
+from techniques.core.json import Json, JsonObject
 from techniques.core.request import Request
 from tests.fakes import script
 
@@ -19,6 +24,22 @@ TARGET: Final = Target("m", "p", "m")
 URL: Final[Json] = {
     "type": "url_citation",
     "url_citation": {"url": "https://a.test", "title": "A", "start_index": 0, "end_index": 2},
+}
+FOUND: Final[Json] = {
+    "type": "web_search_result_location",
+    "url": "https://a.test",
+    "title": "A",
+    "cited_text": "it is hi",
+    "encrypted_index": "Eo8",
+}
+SEARCHED: Final[Json] = {
+    "type": "search_result_location",
+    "source": "https://b.test",
+    "title": "B",
+    "cited_text": "hi",
+    "search_result_index": 0,
+    "start_block_index": 0,
+    "end_block_index": 1,
 }
 QUOTED: Final[Json] = {"type": "char_location", "cited_text": "hi", "document_index": 0}
 
@@ -61,13 +82,87 @@ def messages(citations: Json, *, streamed: bool) -> list[Event]:
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-@pytest.mark.parametrize(("answer", "source"), [(chat, URL), (messages, QUOTED)])
-def test_citations_are_lost_by_name(answer: Json, source: Json, *, streamed: bool) -> None:
-    cited = answer([source, source], streamed=streamed)
+@pytest.mark.parametrize(
+    ("answer", "own", "expected"),
+    [
+        (chat, URL, Citation("https://a.test", "A", 0, 2)),
+        (messages, QUOTED, Citation("", "", 0, 2, "hi")),
+        (messages, FOUND, Citation("https://a.test", "A", 0, 2, "it is hi")),
+        (messages, SEARCHED, Citation("https://b.test", "B", 0, 2, "hi")),
+        (messages, {**SEARCHED, "source": "shelf 3"}, Citation("", "B", 0, 2, "hi")),
+    ],
+)
+def test_a_source_is_read_with_its_place(
+    answer: Json, own: Json, expected: Citation, *, streamed: bool
+) -> None:
+    cited = answer([own, own], streamed=streamed)
     plain = answer([], streamed=streamed)
 
-    assert [one.code for one in cited if isinstance(one, Warned)] == ["citations_dropped"]
-    assert not any(isinstance(one, Warned) for one in plain)
+    found = [one.citation for one in cited if isinstance(one, Cited)]
+    assert [replace(one, own=None) for one in found] == [expected, expected]
+    assert all(one.own is not None and one.own.value == own for one in found)
+    assert not any(isinstance(one, Cited) for one in plain)
     for events in (cited, plain):
+        assert not any(isinstance(one, Warned) for one in events)
         assert [one.text for one in events if isinstance(one, TextDelta)] == ["hi"]
         assert isinstance(events[-1], Finished)
+
+
+def test_a_source_of_a_later_block_has_its_place_in_all_of_the_text() -> None:
+    blocks = [
+        {"type": "text", "text": "Well, "},
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "text", "text": "hi", "citations": [FOUND]},
+        {"type": "text", "text": "."},
+    ]
+    whole = {"type": "message", "content": blocks, "stop_reason": "end_turn", "usage": {}}
+
+    events = events_of(Anthropic(), orjson.dumps(whole), streamed=False)
+
+    (cited,) = (one.citation for one in events if isinstance(one, Cited))
+    assert (cited.start, cited.end) == (6, 8)
+
+
+MADE: Final[Json] = {**FOUND, "encrypted_index": ""}
+
+
+def history(*citations: Json) -> JsonObject:
+    said = {"type": "text", "text": "hi"}
+    block = {**said, "citations": list(citations)} if citations else said
+    asked = {"role": "user", "content": [{"type": "text", "text": "a"}]}
+    turns = [asked, {"role": "assistant", "content": [block]}]
+    last = asked
+    return {"model": "m", "max_tokens": 9, "messages": [*turns, last]}
+
+
+@pytest.mark.parametrize("relayed", [True, False])
+@pytest.mark.parametrize("citations", [[MADE], [FOUND, MADE]])
+def test_anthropic_is_not_told_of_sources_that_another_found(
+    citations: list[Json], *, relayed: bool
+) -> None:
+    body = history(*citations)
+    call = AnthropicMessages().decode(body, orjson.dumps(body))
+    relay = call.relay
+    request = Request("m", relay=relay) if relayed else relay.decode()
+
+    sent = Anthropic().encode(request, TARGET)
+
+    kept = [one for one in citations if one != MADE]
+    assert orjson.loads(sent.body)["messages"] == history(*kept)["messages"]
+    assert [one.code for one in sent.warnings] == ["citations_dropped"]
+    with pytest.raises(RequestRejected):
+        Anthropic().encode(replace(request, strict=True), TARGET)
+    counted = count_tokens_call(relay, TARGET)
+    assert orjson.loads(counted.body)["messages"] == history(*kept)["messages"]
+
+
+def test_sources_that_anthropic_found_go_back_as_they_came() -> None:
+    body = history(FOUND, QUOTED)
+    raw = orjson.dumps(body)
+
+    sent = Anthropic().encode(
+        Request("m", relay=AnthropicMessages().decode(body, raw).relay), TARGET
+    )
+
+    assert sent.body == raw
+    assert sent.warnings == ()

@@ -20,7 +20,6 @@ from techniques.core.events import (
     ToolCallDelta,
     ToolCallStarted,
     UsageReported,
-    Warned,
 )
 from techniques.core.json import Json
 from techniques.core.request import Opaque, Refusal, Text, Thinking, ToolCall
@@ -228,13 +227,17 @@ def test_reasoning_that_can_only_be_decrypted_is_an_empty_signed_block() -> None
     assert folded(read(decoding(), [raw])).parts == (Thinking("", marked("gA==", "rs_77")),)
 
 
-def test_citations_are_lost_by_name() -> None:
+def test_sources_are_read_with_the_places_that_they_have_in_all_of_the_text() -> None:
     cited = responses.message("It is so.")
-    cited["content"][0]["annotations"] = [{"type": "url_citation", "url": "https://x"}]
-    events = read(decoding(), responses.events((cited, ["It is so."])))
+    own = {"type": "url_citation", "url": "https://x", "start_index": 0, "end_index": 5}
+    cited["content"][0]["annotations"] = [own]
+    first = {**responses.message("First."), "id": "msg_0"}
+    reply = folded(read(decoding(), responses.events((first, ["First."]), (cited, ["It is so."]))))
 
-    assert Warned("citations_dropped", "annotations") in events
-    assert folded(events).text == "It is so."
+    assert reply.text == "First.It is so."
+    (citation,) = reply.citations
+    assert (citation.url, citation.start, citation.end) == ("https://x", 6, 11)
+    assert citation.own == Opaque("openai_responses", own)
 
 
 def test_a_refusal_is_one_and_ends_as_any_answer() -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 import orjson
 
+from gateway.upstream.providers.anthropic.cited import citation_of
 from gateway.upstream.providers.anthropic.usage import UsageTotal
+from gateway.upstream.untold import untold
 from techniques.core.events import (
     BlockAdded,
+    Cited,
     Event,
     Finished,
     FinishReason,
@@ -20,7 +24,6 @@ from techniques.core.events import (
     ToolCallDelta,
     ToolCallStarted,
     UsageReported,
-    Warned,
 )
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Opaque
@@ -35,11 +38,16 @@ _REASONS: Mapping[str, FinishReason] = {
     "pause_turn": "pause",
 }
 
+_DIRECT: Final = {"type": "direct"}
+"""The model itself, where programs of its may call tools, too."""
+_OF_CALLS: Final = ("caller", "toolset_name")
+
 
 class Frame:
     """What stands around an answer's content: who gives it, its usage and why it ended."""
 
     def __init__(self) -> None:
+        self.details: JsonObject = {}
         self._usage = UsageTotal()
         self._reason: FinishReason | None = None
         self._stop_sequence: str | None = None
@@ -62,25 +70,31 @@ class Frame:
             self._reason = _REASONS.get(reason, "stop")
             sequence = delta.get("stop_sequence")
             self._stop_sequence = sequence if isinstance(sequence, str) else None
+            details = delta.get("stop_details")
+            self.details = details if isinstance(details, dict) else {}
 
     def used(self, report: Json) -> Iterator[Event]:
         """Yield the usage that *report* brings up to date."""
         usage = self._usage.add(report)
         if usage is not None:
-            yield UsageReported(usage, self._usage.mode)
+            yield UsageReported(usage, self._usage.mode, searches=self._usage.searches)
 
     def finished(self, raw: bytes = b"") -> Finished:
         """Return the end of the answer."""
-        return Finished(self._reason or "stop", self._stop_sequence, raw)
+        return Finished(self._reason or "stop", self._stop_sequence, raw, self.details or None)
 
 
 class Block:
-    """One content block as it grows."""
+    """One content block as it grows; *calls* and characters of text were *said* before it."""
 
-    def __init__(self, block: JsonObject, calls: int) -> None:
+    def __init__(self, block: JsonObject, calls: int, said: int) -> None:
         self._block = block
-        self._calls = calls  # tool calls before this block
+        self._calls = calls
+        self._from = said
+        self.said = 0
         self.kind = _string(block.get("type"))
+        if block.get("caller") == _DIRECT:
+            del block["caller"]
         self._signature = _string(block.get("signature"))
         self._json: list[str] = []
 
@@ -89,12 +103,13 @@ class Block:
         block = self._block
         match self.kind:
             case "text":
-                yield from _text(block.get("text"))
+                yield from self._text(block.get("text"))
             case "thinking":
                 yield ThinkingDelta(_string(block.get("thinking")))
             case "tool_use":
                 name = _string(block.get("name"))
                 yield ToolCallStarted(self._calls, _string(block.get("id")), name)
+                yield from untold(block, *_OF_CALLS, at="tool_use")
             case "redacted_thinking":
                 yield Redacted(_string(block.get("data")))
             case _:
@@ -104,7 +119,7 @@ class Block:
         """Return what *delta* adds to the block."""
         match self.kind, delta.get("type"):
             case "text", "text_delta":
-                return _text(delta.get("text"))
+                return self._text(delta.get("text"))
             case "tool_use", "input_json_delta":
                 return self._arguments(_string(delta.get("partial_json")))
             case "thinking", "thinking_delta":
@@ -125,12 +140,24 @@ class Block:
                     given = self._block.get("input") or {}
                     yield from self._arguments(orjson.dumps(given).decode())
             case "text":
-                if self._block.get("citations"):
-                    yield Warned("citations_dropped", "citations")
+                yield from self._cited()
             case "redacted_thinking":
                 pass
             case _:
                 yield BlockAdded(Opaque("anthropic", self._whole()))
+
+    def _text(self, value: Json) -> Iterable[Event]:
+        if not isinstance(value, str) or not value:
+            return ()
+        self.said += len(value)
+        return (TextDelta(value),)
+
+    def _cited(self) -> Iterator[Event]:
+        """Yield the sources of the block, which are of all of it."""
+        citations = self._block.get("citations")
+        for one in citations if isinstance(citations, list) else ():
+            if isinstance(one, dict):
+                yield Cited(citation_of(one, self._from, self._from + self.said))
 
     def _arguments(self, text: str) -> Iterable[Event]:
         if not text:
@@ -175,12 +202,13 @@ class Content:
     def __init__(self) -> None:
         self._blocks: dict[Json, Block] = {}
         self._calls = 0
+        self._said = 0
 
     def start(self, index: Json, value: Json) -> Iterator[Event]:
         """Begin the block *value* at *index*."""
         if not isinstance(value, dict):
             return
-        block = self._blocks[index] = Block(value, self._calls)
+        block = self._blocks[index] = Block(value, self._calls, self._said)
         self._calls += block.kind == "tool_use"
         yield from block.start()
 
@@ -192,19 +220,16 @@ class Content:
         if block is None:
             if delta.get("type") != "text_delta":
                 return ()
-            block = self._blocks[index] = Block({"type": "text"}, self._calls)
+            block = self._blocks[index] = Block({"type": "text"}, self._calls, self._said)
         return block.grow(delta)
 
     def stop(self, index: Json) -> Iterator[Event]:
         """End the block at *index*."""
         block = self._blocks.pop(index, None)
         if block is not None:
+            self._said += block.said
             yield from block.stop()
 
 
 def _string(value: Json) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _text(value: Json) -> Iterable[Event]:
-    return (TextDelta(value),) if isinstance(value, str) and value else ()

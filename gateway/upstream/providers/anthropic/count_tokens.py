@@ -11,6 +11,7 @@ from gateway.upstream.providers.anthropic.encode import encode_call
 from gateway.upstream.providers.anthropic.failure import unreadable
 from gateway.upstream.providers.anthropic.foreign import goes_without, has_foreign
 from gateway.upstream.providers.anthropic.headers import PATH, versioned
+from gateway.upstream.providers.anthropic.uncited import has_made, uncited_turns
 from techniques.core.json import NOTHING
 from techniques.core.request import Relay, Request
 
@@ -31,11 +32,14 @@ def count_tokens_call(
     """
     raw = relay.raw
     foreign = has_foreign(relay.body, raw)
-    same = relay.body.get("model") == target.model and not foreign
+    made = has_made(relay.body, raw)
+    same = relay.body.get("model") == target.model and not (foreign or made)
     if raw is None or not same or relay.body.keys() & _NOT_COUNTED:
         body = {name: value for name, value in relay.body.items() if name not in _NOT_COUNTED}
         if foreign:
             goes_without(body)
+        if made:
+            body["messages"] = uncited_turns(body["messages"])
         raw = orjson.dumps({**body, "model": target.model})
     return HttpCall(f"{PATH}/count_tokens", raw, versioned(client))
 

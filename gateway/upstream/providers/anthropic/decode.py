@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import orjson
 
 from gateway.upstream.providers.anthropic.answer import Content, Frame
 from gateway.upstream.providers.anthropic.failure import broken_off, failed_inside, unreadable
 from gateway.upstream.sse import SseEvent, SseReader, parse
-from techniques.core.events import Event, Finished
-from techniques.core.json import JsonObject
+from gateway.upstream.untold import untold
+from techniques.core.events import Event, RefusalDelta
+from techniques.core.json import Json, JsonObject
+
+_HEADS: Final = ("container", "diagnostics")
+"""What an answer tells of itself beside its content, for which nobody else has a place."""
+_USED: Final = "usage.server_tool_use"
 
 
 class StreamReader:
-    """Reads an event stream. Pings, comments and events that are not known are passed over."""
+    """Reads an event stream. Pings, comments and events that are not known are passed over.
 
-    def __init__(self) -> None:
+    *foreign*: the client knows no details of a refusal.
+    """
+
+    def __init__(self, *, foreign: bool = True) -> None:
+        self._foreign = foreign
         self._sse = SseReader()
         self._frame = Frame()
         self._content = Content()
@@ -46,7 +56,7 @@ class StreamReader:
         if not self._done:
             if not self._frame.complete:
                 raise broken_off()
-            yield self._frame.finished()
+            yield from _last(self._frame, foreign=self._foreign)
 
     def _read(self, event: SseEvent) -> Iterable[Event]:
         body = event_object(event, begun=self._begun)
@@ -65,27 +75,31 @@ class StreamReader:
         match body.get("type") or event.name:
             case "message_start":
                 yield from self._frame.start(body.get("message"))
+                yield from _beside(body.get("message"))
             case "message_delta":
                 self._frame.stop(body.get("delta"))
                 yield from self._frame.used(body.get("usage"))
+                yield from _beside(body.get("delta"))
+                yield from _beside({"usage": body.get("usage")})
             case "message_stop":
-                yield self._finish()
+                yield from self._finish()
             case _ if "error" in body:
                 raise failed_inside(body, begun=self._begun)
             case _:
                 pass
 
-    def _finish(self) -> Finished:
+    def _finish(self) -> Iterator[Event]:
         if not self._frame.complete:
             raise broken_off()
         self._done = True
-        return self._frame.finished()
+        return _last(self._frame, foreign=self._foreign)
 
 
 class WholeReader:
-    """Reads an answer that is one JSON object."""
+    """Reads an answer that is one JSON object; *foreign* as for a stream."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, foreign: bool = True) -> None:
+        self._foreign = foreign
         self._chunks: list[bytes] = []
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
@@ -102,11 +116,32 @@ class WholeReader:
         message = message_object(b"".join(self._chunks))
         frame, content = Frame(), Content()
         yield from frame.start(message)
+        yield from _beside(message)
         for index, block in enumerate(message["content"]):
             yield from content.start(index, block)
             yield from content.stop(index)
         frame.stop(message)
-        yield frame.finished()
+        yield from _last(frame, foreign=self._foreign)
+
+
+def _beside(message: Json) -> Iterator[Event]:
+    """Name what *message*, or the end of one, tells beside its content that is not told on."""
+    if not isinstance(message, dict):
+        return
+    yield from untold(message, *_HEADS)
+    usage = message.get("usage")
+    done = usage.get("server_tool_use") if isinstance(usage, dict) else None
+    yield from untold(done, "web_fetch_requests", at=_USED)
+
+
+def _last(frame: Frame, *, foreign: bool) -> Iterator[Event]:
+    """Yield the end; to *foreign* clients why the model declined is told as its words."""
+    if foreign:
+        explanation = frame.details.get("explanation")
+        if isinstance(explanation, str) and explanation:
+            yield RefusalDelta(explanation)
+        yield from untold(frame.details, "category", at="stop_details")
+    yield frame.finished()
 
 
 def message_object(body: bytes) -> JsonObject:

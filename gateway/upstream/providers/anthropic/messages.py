@@ -43,7 +43,9 @@ class Anthropic:
         """Return a fresh reader for the answer to *request*."""
         if is_relayed(request) and streamed == request.stream:
             return StreamRelay() if streamed else WholeRelay()
-        return StreamReader() if streamed else WholeReader()
+        spoken = request.dialect if request.relay is None else request.relay.dialect
+        foreign = spoken != self.dialect
+        return StreamReader(foreign=foreign) if streamed else WholeReader(foreign=foreign)
 
     def failure(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFailed:
         """Return what an answer with an error *status* means."""

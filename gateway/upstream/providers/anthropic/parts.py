@@ -9,6 +9,7 @@ from hashlib import sha256
 from gateway.upstream.provider import Target
 from gateway.upstream.providers.anthropic.headers import DIALECT
 from gateway.upstream.providers.anthropic.losses import Losses, refuse
+from gateway.upstream.providers.anthropic.uncited import uncited
 from techniques.core.arguments import arguments_object
 from techniques.core.json import JsonObject
 from techniques.core.request import (
@@ -69,7 +70,11 @@ class Parts:
     def _text(self, part: Text) -> JsonObject | None:
         if not part.text.strip():
             return None
-        return self._marked({"type": "text", "text": part.text}, part)
+        block = self._marked({"type": "text", "text": part.text}, part)
+        kept = uncited(block)
+        if kept is not block:
+            self._losses.note("citations_dropped", "messages")
+        return kept
 
     def _media(self, part: Image | Document | Audio) -> JsonObject:
         if isinstance(part, Audio):

@@ -21,6 +21,7 @@ from gateway.upstream.providers.anthropic.foreign import has_foreign, leave_out
 from gateway.upstream.providers.anthropic.headers import DIALECT, PATH, call_headers
 from gateway.upstream.providers.anthropic.losses import Losses
 from gateway.upstream.providers.anthropic.thinking import encode_thinking
+from gateway.upstream.providers.anthropic.uncited import has_made, uncited_turns
 from gateway.upstream.sse import SseEvent, SseReader
 from techniques.core.errors import RequestRejected, UpstreamFailed
 from techniques.core.events import Event, Relayed, Warned
@@ -60,8 +61,8 @@ def encode_relay(request: Request, target: Target) -> HttpCall:
     steered = target.steered and not _speaks(body)
     warnings = [Warned("field_dropped", name) for name in dropped]
     same = body.get("model") == target.model and bool(body.get("stream")) == request.stream
-    foreign = has_foreign(body, raw)
-    if raw is None or dropped or steered or foreign or not same:
+    foreign, made = has_foreign(body, raw), has_made(body, raw)
+    if raw is None or dropped or steered or foreign or made or not same:
         changed = {name: value for name, value in body.items() if name not in dropped}
         changed["model"] = target.model
         if bool(body.get("stream")) != request.stream:
@@ -70,6 +71,8 @@ def encode_relay(request: Request, target: Target) -> HttpCall:
             warnings += _steer(request, target, changed)
         if foreign:
             warnings += leave_out(request, changed)
+        if made:
+            warnings += _uncite(request, changed)
         raw = orjson.dumps(changed)
     return HttpCall(PATH, raw, call_headers(request), tuple(warnings))
 
@@ -86,6 +89,14 @@ def _steer(request: Request, target: Target, body: JsonObject) -> tuple[Warned, 
     if isinstance(config := body.get("output_config"), dict):
         body["output_config"] = dict(config)
     encode_thinking(request, target, body, losses)
+    return losses.warnings
+
+
+def _uncite(request: Request, body: JsonObject) -> tuple[Warned, ...]:
+    """Take sources that another provider found out of *body*."""
+    losses = Losses(replace(request, dialect=DIALECT))
+    losses.note("citations_dropped", "messages")
+    body["messages"] = uncited_turns(body["messages"])
     return losses.warnings
 
 

@@ -20,13 +20,15 @@ class UsageTotal:
 
     Both reports are totals, and each may lack what the other has. The input counts never shrink
     (server tools make them grow); the output of the last report counts, since the first one
-    already holds a token or so. ``mode`` is how the call is served, as far as it is told.
+    already holds a token or so. ``mode`` is how the call is served, as far as it is told,
+    ``searches`` how often the web was searched.
     """
 
     def __init__(self) -> None:
         self._counts = dict.fromkeys(_COUNTS, 0)
         self._faulty: set[str] = set()
         self.mode = ""
+        self.searches = 0
 
     def add(self, report: Json) -> Usage | None:
         """Take *report* in; return the total, None if *report* is no usage object."""
@@ -38,6 +40,7 @@ class UsageTotal:
             if isinstance(detail, dict):
                 flat.update(detail)
         self.mode = _mode(report) or self.mode
+        self.searches = max(self.searches, _searches(report))
         for name, before in self._counts.items():
             told = flat.get(name)
             if told is None:
@@ -68,3 +71,8 @@ class UsageTotal:
 def _mode(report: JsonObject) -> str:
     mode = report.get("service_tier") if report.get("speed") != "fast" else "fast"
     return mode if isinstance(mode, str) else ""
+
+
+def _searches(report: JsonObject) -> int:
+    done = report.get("server_tool_use")
+    return counted(done.get("web_search_requests")) if isinstance(done, dict) else 0

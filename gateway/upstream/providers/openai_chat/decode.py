@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from gateway.upstream.openai.failure import is_error, reported, unreadable
 from gateway.upstream.openai.payload import as_index, as_list, as_object, as_text, read
@@ -12,9 +13,13 @@ from gateway.upstream.providers.openai_chat.speech import Speech
 from gateway.upstream.providers.openai_chat.tags import Tags
 from gateway.upstream.providers.openai_chat.whole import read_whole
 from gateway.upstream.sse import SseEvent, SseReader, parse
+from gateway.upstream.untold import untold
 from techniques.core.errors import StreamBroken
 from techniques.core.events import Event, Finished, Started
 from techniques.core.json import JsonObject
+
+_HEADS: Final = ("moderation",)
+"""What an answer tells of itself beside its choices, for which nobody else has a place."""
 
 
 class DecodedStream:
@@ -72,6 +77,7 @@ class DecodedStream:
                 self._stop_text = as_text(choice.get("stop_reason")) or None
         if report := report_of(chunk):
             yield report
+        yield from untold(chunk, *_HEADS)
 
     def _finish(self) -> Iterator[Event]:
         self._over = True
@@ -109,6 +115,7 @@ class DecodedWhole:
         yield from self._speech.say_whole(message, choice.get("logprobs"), cut=cut)
         if report := report_of(answer):
             yield report
+        yield from untold(answer, *_HEADS)
         yield finished(state.reason or "stop", as_text(choice.get("stop_reason")) or None)
 
 

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator
 
 from gateway.upstream.openai.payload import as_list, as_object, as_text
+from gateway.upstream.providers.openai_chat.cited import citation_of
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.providers.openai_chat.tags import Tags, TagSplitter
+from gateway.upstream.untold import untold
 from techniques.core.events import (
     BlockAdded,
+    Cited,
     Event,
     Redacted,
     RefusalDelta,
@@ -18,8 +21,8 @@ from techniques.core.events import (
     ThinkingDelta,
     ToolCallDelta,
     ToolCallStarted,
-    Warned,
 )
+from techniques.core.free_form import TYPE, wrapped
 from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.request import Opaque
 from techniques.core.signatures import packed
@@ -30,7 +33,7 @@ Groq; Ollama."""
 _DETAILS = "reasoning_details"
 _HIDDEN = "reasoning.encrypted"
 _SHOWN = "reasoning.text"
-_CALL = frozenset({"index", "id", "type", "function"})
+_CALL = frozenset({"index", "id", "type", "function", TYPE})
 """What is known of a tool call. Gemini's hosts put the signature of the thinking before it beside
 that, as ``extra_content``, and want it back."""
 
@@ -46,7 +49,6 @@ class Speech:
         self._tags = tags
         self._think = None if tags is None else TagSplitter(tags)
         self._started: set[int] = set()
-        self._cited = False
         self._early: dict[int, list[str]] = {}
         self._ids: dict[int, str] = {}
         self._extras: dict[int, JsonObject] = {}  # of calls that have no name yet
@@ -54,19 +56,20 @@ class Speech:
     def say(self, delta: JsonObject, logprobs: Json = None) -> Iterator[Event]:
         """Yield the events in *delta*."""
         yield from self._reasoning(delta)
-        content = delta.get("content")
+        content, refused = delta.get("content"), as_object(logprobs).get("refusal")
+        if refused:
+            logprobs = {**as_object(logprobs), "refusal": None}
         if isinstance(content, str):
             yield from self._text(content, logprobs)
         else:
             for part in as_list(content):
                 yield from self._part(as_object(part))
         if refusal := as_text(delta.get("refusal")):
-            yield RefusalDelta(refusal)
+            tokens = {"content": None, "refusal": refused} if refused else None
+            yield RefusalDelta(refusal, tokens)
         for call in as_list(delta.get("tool_calls")):
             yield from self._call(as_object(call))
-        if delta.get("annotations") and not self._cited:
-            self._cited = True
-            yield Warned("citations_dropped", "annotations")
+        yield from _beside(delta)
         if function := as_object(delta.get("function_call")):
             yield from self._call({"index": 0, "function": function})
 
@@ -128,7 +131,7 @@ class Speech:
 
     def _call(self, call: JsonObject) -> Iterator[Event]:
         index = call["index"]
-        function = as_object(call.get("function"))
+        function = as_object(call.get("function")) or _as_function(call.get(TYPE))
         if identity := as_text(call.get("id")):
             self._ids.setdefault(index, identity)
         extra = {name: value for name, value in call.items() if name not in _CALL}
@@ -148,6 +151,22 @@ class Speech:
         yield ToolCallStarted(index, self._ids.get(index) or made_up, name, extra)
         if arguments := "".join(self._early.pop(index)):
             yield ToolCallDelta(index, arguments)
+
+
+def _beside(delta: JsonObject) -> Iterator[Event]:
+    """Yield what *delta* tells beside what the model says: its sources, and that it spoke."""
+    for annotation in map(as_object, as_list(delta.get("annotations"))):
+        if annotation:
+            yield Cited(citation_of(annotation))
+    yield from untold(delta, "audio")
+
+
+def _as_function(custom: Json) -> JsonObject:
+    """Return the call of a *custom* tool as one of a function; it comes whole."""
+    told = as_object(custom)
+    return (
+        {"name": told.get("name"), "arguments": wrapped(as_text(told.get("input")))} if told else {}
+    )
 
 
 def _detail(part: JsonObject) -> str:

@@ -9,6 +9,7 @@ from gateway.upstream.openai.payload import as_index, as_list, as_object, as_tex
 from gateway.upstream.providers.openai_responses.failure import failed
 from gateway.upstream.providers.openai_responses.item import Item, is_call, kind_of
 from gateway.upstream.providers.openai_responses.usage import report_of
+from gateway.upstream.untold import untold
 from techniques.core.events import Event, Finished, FinishReason, Started
 from techniques.core.json import Json, JsonObject
 
@@ -30,6 +31,10 @@ _KINDS: Final[Mapping[str, str]] = {
     "input": "custom_tool_call",
 }
 _INDEXES: Final = ("content_index", "summary_index")
+_HEADS: Final = ("moderation", "prompt_cache_diagnostics", "input_transformations")
+"""What a response tells of itself beside its output, for which nobody else has a place."""
+_AUDIO: Final = "audio"
+_DREW: Final = "tool_usage.image_gen"
 _SHORT: Final[Mapping[str, FinishReason]] = {
     "content_filter": "content_filter",
     "max_output_tokens": "length",
@@ -46,6 +51,7 @@ class Content:
         self._ids: dict[str, Item] = {}
         self._last: Item | None = None
         self._calls = 0
+        self._said = 0
 
     @property
     def called(self) -> bool:
@@ -64,12 +70,17 @@ class Content:
             what, _, how = name.rpartition(".")
             if what in _SORTS:
                 yield from self._piece(what, how, body)
+            yield from untold({_AUDIO: name.startswith(f"{_AUDIO}.")}, _AUDIO)
 
     def whole(self, place: Json, value: Json) -> Iterator[Event]:
         """Yield what was not told yet of the item *value* at *place*, which is complete."""
         item = as_object(value)
         if as_text(item.get("type")):
-            yield from self._item(place, item).finish(item)
+            found = self._item(place, item)
+            if not found.closed:
+                found.before = self._said
+                yield from found.finish(item)
+                self._said += found.said
 
     def close(self) -> Iterator[Event]:
         """Yield what ends items that were never told whole."""
@@ -137,6 +148,10 @@ def ended(response: JsonObject, content: Content) -> Iterator[Event]:
     report = report_of(response)
     if report is not None:
         yield report
+    yield from untold(response, *_HEADS)
+    yield from untold(
+        as_object(response.get("tool_usage")).get("image_gen"), "total_tokens", at=_DREW
+    )
     yield finished(response, called=content.called)
 
 

@@ -8,9 +8,12 @@ from typing import Final
 import orjson
 
 from gateway.upstream.openai.payload import as_list, as_object, as_text
+from gateway.upstream.providers.openai_responses.cited import citation_of
 from gateway.upstream.providers.openai_responses.names import DIALECT
+from gateway.upstream.untold import untold
 from techniques.core.events import (
     BlockAdded,
+    Cited,
     Event,
     RefusalDelta,
     Signed,
@@ -18,7 +21,6 @@ from techniques.core.events import (
     ThinkingDelta,
     ToolCallDelta,
     ToolCallStarted,
-    Warned,
 )
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import Opaque
@@ -28,6 +30,10 @@ from techniques.core.tool_search import is_clients, write_arguments
 
 _BETWEEN: Final = "\n\n"
 """What stands between the parts of a summary."""
+_COMMENTARY: Final = "commentary"
+"""The phase of what is said on the way; elsewhere all that is said is the answer."""
+_OF_CALLS: Final = ("caller", "async")
+_DIRECT: Final = {"type": "direct"}
 _SEARCH: Final = "client_search_call"
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", _SEARCH})
 
@@ -47,6 +53,7 @@ class Item:
     """An item; *place* is how many calls come before it.
 
     *after* tells that it is reasoning which follows some that nobody signed: the two are one block.
+    ``before`` is how many characters of text other items said before it, ``said`` how many it has.
     What was said of it in pieces is not said again when it is told whole, as it is at its end.
     """
 
@@ -55,9 +62,10 @@ class Item:
         self._place = place
         self._after = after
         self.signed = False
+        self.before = self.said = 0
         self._said: dict[tuple[str, Json], str] = {}  # by the kind and the index of a part
         self._begun = False
-        self._closed = False
+        self.closed = False
 
     def start(self, item: JsonObject) -> Iterator[Event]:
         """Yield what *item* tells when it begins."""
@@ -91,10 +99,13 @@ class Item:
 
     def finish(self, item: JsonObject) -> Iterator[Event]:
         """Yield what is known only when the *item* is complete, and what was not said of it yet."""
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         yield from self.start(item)
+        if is_call(self.kind):
+            called = {**item, "caller": None} if item.get("caller") == _DIRECT else item
+            yield from untold(called, *_OF_CALLS, at=self.kind)
         match self.kind:
             case "message":
                 yield from self._message(item)
@@ -117,8 +128,16 @@ class Item:
                 yield from self.settle("refusal", index, fields.get("refusal"))
             else:
                 yield from self.settle("text", index, fields.get("text"), fields.get("logprobs"))
-            if fields.get("annotations"):
-                yield Warned("citations_dropped", "annotations")
+                yield from self._cited(fields)
+        if item.get("phase") == _COMMENTARY:
+            yield from untold(item, "phase", at="message")
+
+    def _cited(self, part: JsonObject) -> Iterator[Event]:
+        """Yield the sources of a *part* that is text."""
+        for one in map(as_object, as_list(part.get("annotations"))):
+            if one:
+                yield Cited(citation_of(one, self.before + self.said))
+        self.said += len(as_text(part.get("text")))
 
     def _reasoning(self, item: JsonObject) -> Iterator[Event]:
         for sort, name in (("summary", "summary"), ("reasoning", "content")):

@@ -48,9 +48,14 @@ def usage_of(value: Json) -> Usage | None:
 
 
 def report_of(response: JsonObject) -> UsageReported | None:
-    """Return what *response* tells of its tokens, and of how it was served."""
+    """Return what *response* tells of its tokens, of its searches, and of how it was served."""
     usage = usage_of(response.get("usage"))
-    return None if usage is None else UsageReported(usage, as_text(response.get("service_tier")))
+    if usage is None:
+        return None
+    searched = count(
+        as_object(as_object(response.get("tool_usage")).get("web_search")), "num_requests"
+    )
+    return UsageReported(usage, as_text(response.get("service_tier")), searches=searched)
 
 
 def _is_faulty(value: JsonObject, inputs: JsonObject, outputs: JsonObject) -> bool:
