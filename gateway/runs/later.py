@@ -11,6 +11,7 @@ from gateway.stores.journal.records import RunName
 
 _FIRST_S: Final = 10.0
 _LONGEST_S: Final = 3600.0
+_REST_S: Final = 5.0
 
 
 class Later:
@@ -28,12 +29,12 @@ class Later:
         return wait_s
 
     def waits(self, name: RunName) -> bool:
-        """Return whether it is too early to try a run again."""
+        """Return whether it is too early to take a run up."""
         return name in self._tried and self._clock() < self._tried[name][1]
 
-    def goes_on(self, name: RunName) -> None:
-        """Forget a run that was taken up."""
-        self._tried.pop(name, None)
+    def rests(self, name: RunName) -> None:
+        """Note that a run was taken up: should it end at once, it is taken up again in a while."""
+        self._tried[name] = (0, self._clock() + _REST_S)
 
     def only(self, names: Iterable[RunName]) -> None:
         """Forget all runs but these, which are those that wait to be taken up."""

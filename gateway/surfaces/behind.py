@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import anyio
 import structlog
@@ -39,8 +39,14 @@ from techniques.core.channel import EventStream
 from techniques.core.errors import GatewayError, RequestRejected, Unavailable
 
 _SWEEP_S: Final = 5.0
+_SOON_S: Final = 0.25
+"""After a sweep that has left some: an outage leaves hundreds."""
 _LOOK_S: Final = 0.1
 _AT_ONCE: Final = 20
+_MOST_HERE: Final = 200
+_MOST_HELD: Final = 20
+"""So many runs that nobody waits for are at work here, and held at limits: more would only stand
+in line, where others come."""
 
 _log = structlog.get_logger()
 
@@ -51,6 +57,13 @@ class Pressed:
 
     force: bool = False
     ambiguous: Ambiguous | None = None
+
+
+class Swept(NamedTuple):
+    """How many runs were found that are not to go on yet, and whether there may be more to do."""
+
+    waiting: int = 0
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,21 +136,30 @@ class Behind:
             if here.live.record.background and here.cast.listening <= 1:
                 here.live.halt(Stop("left", Unavailable("The gateway is stopping.")))
 
-    async def sweep(self, waiting: int) -> int:
-        """Go on with runs of the background whose replica is gone.
+    async def sweep(self, waiting: int) -> Swept:
+        """Go on with runs of the background whose replica is gone, as far as there is room.
 
-        *waiting* were found by the last that were not to go on yet; return how many are now.
+        *waiting* were found by the last sweep that were not to go on yet.
         """
+        room = min(_AT_ONCE, self._room())
+        if room <= 0:
+            return Swept(waiting, more=True)
         try:
-            return await self._swept(_AT_ONCE + waiting)
+            return await self._swept(room + waiting)
         except JournalLost as lost:
             _log.warning("journal.lost", reason=why_of(lost))
-            return waiting
+            return Swept(waiting)
 
-    async def _swept(self, most: int) -> int:
-        """Go on with runs; return how many were found that are not to go on yet.
+    def _room(self) -> int:
+        """Return how many more runs can be at work here."""
+        here = [one.live for one in self.runs.floor.here.values() if one.live.record.background]
+        held = sum(bool(live.ledger.holds.waiting) for live in here)
+        return min(_MOST_HERE - len(here), _MOST_HELD - held)
 
-        They wait for somebody's word, or could not go on when they were last tried.
+    async def _swept(self, most: int) -> Swept:
+        """Go on with runs, of *most* that are looked at.
+
+        Some wait for somebody's word, or could not go on when they were last tried.
         """
         waiting = 0
         found = await self.runs.journal.abandoned(most)
@@ -148,7 +170,7 @@ class Behind:
                 waiting += 1
             elif record.sent is not None:
                 await self._taken_up(record.name, record.sent)
-        return waiting
+        return Swept(waiting, more=len(found) == most)
 
     async def _waits(self, name: RunName) -> bool:
         """Return whether a run stands where somebody has yet to say how it goes on."""
@@ -172,7 +194,7 @@ class Behind:
             again_s = self.later.put_off(name)
             _log.warning("run.not_taken_up", run=name.run, reason=error.code, again_s=again_s)
         else:
-            self.later.goes_on(name)
+            self.later.rests(name)  # one that fails at once is not tried again as fast as it fails
 
     async def _visit(self, caller: Caller, sent: Sent, run: str | None) -> Visit:
         dialect = self.dialects.get(sent.dialect)
@@ -215,8 +237,8 @@ class Behind:
 
 async def sweeping(gate: Gate, current: Callable[[], Behind | None]) -> None:
     """Sweep now and then by what is *current* at that moment, until the gateway stops."""
-    waiting = 0
+    swept = Swept()
     while not gate.closing:
-        await anyio.sleep(_SWEEP_S)
+        await anyio.sleep(_SOON_S if swept.more else _SWEEP_S)
         if (behind := current()) is not None:
-            waiting = await behind.sweep(waiting)
+            swept = await behind.sweep(swept.waiting)

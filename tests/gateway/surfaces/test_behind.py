@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import anyio
 
+from gateway.metering.ledger import Ledger
 from gateway.policy.keys import Caller, OpenDoor
 from gateway.runs.book import RunBook
 from gateway.runs.later import Later
@@ -17,6 +19,7 @@ from gateway.stores.journal.memory import MemoryJournal
 from gateway.stores.journal.records import RunName, RunRecord, Sent, Standing, Stored
 from gateway.surfaces.behind import Behind, Pressed, sweeping
 from techniques.core.errors import RunConflict
+from techniques.core.groups import task_group
 
 SENT = Sent("openai_chat", "{}", {})
 
@@ -48,6 +51,73 @@ class Refusing(Behind):
         return Begun(run, nothing)
 
 
+@dataclass(frozen=True, slots=True)
+class Working(Behind):
+    """Goes on with runs, each of which is at work for *takes_s*; *held* ones are held meanwhile."""
+
+    takes_s: float = 0.0
+    held: bool = False
+    began: list[float] = field(default_factory=list)
+    most: list[int] = field(default_factory=list)
+
+    async def begin(
+        self, caller: Caller, sent: Sent, run: str | None, pressed: Pressed | None = None
+    ) -> Begun:
+        name, here, nothing = RunName("", run or ""), self.runs.floor.here, cast("Any", None)
+        assert isinstance(self.runs.journal, MemoryJournal)
+        await self.runs.journal.forget([name])
+        ledger = Ledger(())
+        if self.held:
+            ledger.holds.hold("lease", None, 0, "requests", of=("m", "acme"))
+        record = RunRecord(name, "b", "p", "s", 0, background=True)
+        here[name] = cast(
+            "Any", SimpleNamespace(live=SimpleNamespace(record=record, ledger=ledger))
+        )
+        self.began.append(anyio.current_time())
+        self.most.append(len(here))
+
+        async def work() -> None:
+            await anyio.sleep(self.takes_s)
+            del here[name]
+
+        self.runs.floor.beside(work)
+        return Begun(name.run, nothing)
+
+
+async def worked(runs: int, seconds: float, **about: Any) -> Working:
+    """Sweep for *seconds* where an outage has left so many *runs*."""
+    journal = MemoryJournal()
+    await put(journal, *(f"left {number}" for number in range(runs)))
+    book, nothing = RunBook(journal, RunPolicy(lease_s=1e6)), cast("Any", None)
+    behind = Working(OpenDoor(), nothing, (), book, {}, **about)
+    with anyio.move_on_after(seconds):
+        async with task_group() as group:
+            await group.start(book.floor.serve)
+            await sweeping(behind.gate, lambda: behind)
+    return behind
+
+
+async def test_what_an_outage_has_left_is_taken_up_within_seconds() -> None:
+    behind = await worked(895, 30)
+
+    assert len(behind.began) == 895
+    assert behind.began[-1] - behind.began[0] < 12
+
+
+async def test_no_more_are_at_work_at_once_than_one_process_carries() -> None:
+    behind = await worked(500, 100, takes_s=10)
+
+    assert (len(behind.began), max(behind.most)) == (500, 200)
+    assert behind.began[-1] - behind.began[0] < 30
+
+
+async def test_where_they_are_held_no_more_stand_in_line() -> None:
+    behind = await worked(60, 100, takes_s=20, held=True)
+
+    assert (len(behind.began), max(behind.most)) == (60, 20)
+    assert behind.began[-1] - behind.began[0] < 42
+
+
 async def put(journal: MemoryJournal, *names: str) -> None:
     for name in names:
         record = RunRecord(RunName("", name), "b", "p", "s", 0, background=True, sent=SENT)
@@ -75,7 +145,7 @@ async def swept(policy: Ambiguous) -> list[str]:
     book = RunBook(journal, RunPolicy(ambiguous=policy))
     nothing: Any = None
     behind = Sweeping(OpenDoor(), nothing, (), book, {})
-    with anyio.move_on_after(12):
+    with anyio.move_on_after(9):
         await sweeping(behind.gate, lambda: behind)
     return behind.taken
 
@@ -123,5 +193,7 @@ def test_no_run_is_put_off_for_more_than_an_hour_or_remembered_when_it_is_gone()
     later.only([])
     assert not later.waits(name)
     assert later.put_off(name) == waits[0]
-    later.goes_on(name)
-    assert not later.waits(name)
+    later.only([])
+    later.rests(name)
+    assert later.waits(name)
+    assert later.put_off(name) == waits[0]
