@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from gateway.upstream.client_tools import as_functions
 from gateway.upstream.provider import Target
 from techniques.core.errors import RequestRejected
 from techniques.core.request import Opaque, Request, Tool
@@ -21,14 +22,16 @@ def without_hosted(
 ) -> Request:
     """Return *request* without tools that only others than providers of *dialect* have.
 
-    It is *request* itself where *target* is not to go without them, and where the client insists
-    on one of them: its codec refuses them. *drop* is told of each by its kind.
+    Those that the client carries out are functions there. It is *request* itself where *target* is
+    not to go without the others, and where the client insists on one of them: its codec refuses
+    them. *drop* is told of each by its kind.
 
     Raises:
         RequestRejected: The request is strict, or names servers of tools that *target* cannot call.
     """
     if request.dialect == _ANTHROPIC != dialect and request.extra.get(_SERVERS):
         request = _without_servers(request, target, drop)
+    request = as_functions(request, dialect, drop)
     foreign = [tool for tool in request.tools if _is_foreign(tool, dialect)]
     if not foreign or not target.drops_hosted or _insists(request, foreign):
         return request

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
+from gateway.upstream.searching import OPTIONS
 from techniques.core.json import Json
 from techniques.core.request import Request
 
@@ -27,8 +28,9 @@ OF_BOTH: Final = frozenset(
 )
 """What OpenAI's two APIs have under one name, with one meaning; the second in parts of turns."""
 _OPENAIS: Final = OF_BOTH | {"verbosity"}
+_SEARCH: Final = frozenset({OPTIONS})
 _TAKEN: Final[Mapping[str, frozenset[str]]] = {
-    "openai": _OPENAIS,
+    "openai": _OPENAIS | _SEARCH,
     "azure": _OPENAIS,
     "mistral": frozenset({"prompt_cache_key"}),
     "openrouter": frozenset({CACHE_MARKS, "top_k", "verbosity", "prompt_cache_key", _TIER}),
@@ -83,6 +85,11 @@ def refused_by(vendor: str, model: str) -> frozenset[str]:
     if _OPENAIS_OWN.match(model):
         return _THOUGHTS
     return _REFUSED.get(vendor, frozenset())
+
+
+def is_openais(takes: Collection[str]) -> bool:
+    """Tell whether a host is OpenAI's or Azure's, by what it *takes*."""
+    return _OPENAIS.issubset(takes)
 
 
 def translated(

@@ -14,6 +14,8 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "cache_control_dropped": "The provider takes no marks for its prompt cache.",
         "cap_reached": "A cap ended the technique early; the best answer so far is given.",
         "citations_dropped": "The model named sources, for which there is no place.",
+        "client_tool_as_function": "The models of this provider do not know this tool, which the "
+        "client carries out; it was offered as a function of the same name.",
         "confidence_source_changed": "That source cannot be had here, and this one was used.",
         "confidence_unavailable": "Nothing can tell how sure the model is; votes were counted.",
         "confidence_unusable": "No draw told how sure the model is of it; votes were counted.",
@@ -68,7 +70,6 @@ WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "the value that stands for a missing one was sent.",
         "step_ambiguous": "A sub-call was sent before its run broke off, what came of it is not "
         "known, and it was made again.",
-        "stop_dropped": "Stop sequences that the provider does not take were left out.",
         "summary_failed": "No summary of earlier messages could be had, for this reason.",
         "summary_rejected": "A summary of earlier messages was not used: `pins_lost` (numbers or "
         "ids were not in it), `longer`, `cut_off` or `empty`.",

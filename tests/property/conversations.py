@@ -246,7 +246,6 @@ LOSSES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "top_p": (("field_dropped", "top_p"),),
     "top_k": (("field_dropped", "top_k"),),
     "max_output_tokens": (("max_tokens_raised", ""), ("field_dropped", "max_tokens")),
-    "stop": (("stop_dropped", ""), ("field_dropped", "stop")),
     "seed": (("field_dropped", "seed"),),
     "presence_penalty": (("field_dropped", "presence_penalty"),),
     "frequency_penalty": (("field_dropped", "frequency_penalty"),),

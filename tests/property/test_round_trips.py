@@ -17,7 +17,8 @@ from gateway.upstream.shared import taken_by
 from gateway.wire.dialect import Call, Summary
 from pricing.usage import Usage
 from techniques.core.errors import RequestRejected
-from techniques.core.reply import Fold, Reply, unfold
+from techniques.core.events import Finished
+from techniques.core.reply import Fold, Reply, replied, unfold
 from techniques.core.request import Relay, Request
 from tests.property.conversations import aspects, conversations, replies, told, unexplained
 from tests.property.ollama import asked_in_ollama, expected_in_ollama, told_in_ollama
@@ -91,6 +92,34 @@ def test_between_dialects_nothing_is_lost_without_a_name(
         after = read(upstream, call)
 
         assert unexplained(request, after, call.warnings) == {}
+
+    holds()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(("upstream", "vendor"), HOSTS)
+def test_an_answer_ends_at_each_text_at_which_it_is_to_stop(
+    client: str, upstream: str, vendor: str
+) -> None:
+    """Whether the provider is told of it, or the gateway stops itself."""
+
+    @MANY
+    @given(conversations())
+    def holds(made: Request) -> None:
+        request = asked(client, made)
+        call = None if request is None else sent(upstream, request, vendor)
+        assume(call is not None)
+        assert request is not None
+        assert call is not None
+
+        known = read(upstream, call).sampling.stop
+        target = replace(TARGET, takes=taken_by(vendor))
+        for stop in filter(None, set(request.sampling.stop).difference(known)):
+            reader = PROVIDERS[upstream].reader(request, target, streamed=False)
+            raw = written(upstream, replied(f"so {stop} no"), streamed=False)
+            ends = [*reader.feed(raw), *reader.end()]
+            assert isinstance(ends[-1], Finished)
+            assert ends[-1].reason == "stop_sequence"
 
     holds()
 

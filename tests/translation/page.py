@@ -11,12 +11,15 @@ from tests.translation.places import PLACES
 from tests.translation.samples import CHAT, MESSAGES, RESPONSES, members
 
 _SEEN_TO: Final = "the gateway sees to it"
+_STOPS: Final = "the gateway stops there, where the provider cannot be asked to"
 _USUAL: Final = "asks for what is done anyway"
 _LABEL: Final = "a label that says nothing to a model"
 QUIET: Final[Mapping[str, str]] = {
     "openai_chat.model": _SEEN_TO,
     "openai_chat.stream_options": _SEEN_TO,
     "openai_chat.messages.assistant": "nothing was said",
+    "openai_chat.stop": _STOPS,
+    "anthropic.stop_sequences": _STOPS,
     "openai_chat.response_format.text": _USUAL,
     "openai_responses.model": _SEEN_TO,
     "openai_responses.store": _SEEN_TO,
@@ -82,7 +85,7 @@ def _is_told(field: Field, others: list[Upstream]) -> bool:
     What is said goes without saying there.
     """
     if not field.place.name or not field.name:
-        return not is_quiet(field) and (
+        return (not is_quiet(field) or QUIET.get(field.told) == _STOPS) and (
             bool(field.name) or len(list(members(field.place.kind))) > 1
         )
     found = [outcomes(one) for one in others]
@@ -97,7 +100,7 @@ def _cell(field: Field, outcome: Outcome) -> str:
     if outcome.lost:
         return ", ".join(f"`{code}`" for code in outcome.lost)
     if outcome.silent:
-        return "-"
+        return "the gateway stops" if QUIET.get(field.told) == _STOPS else "-"
     if field.place.name or field.name in outcome.said:
         return "said"
     return "as " + ", ".join(f"`{name}`" for name in outcome.said)

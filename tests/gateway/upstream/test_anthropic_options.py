@@ -31,12 +31,12 @@ def encoded(request: Request, target: Target = TARGET) -> tuple[JsonObject, set[
     return orjson.loads(call.body), {(warned.code, warned.detail) for warned in call.warnings}
 
 
-def test_blank_stop_texts_are_dropped_with_a_warning() -> None:
-    """ANT-19."""
+def test_blank_stop_texts_are_not_sent() -> None:
+    """ANT-19. The gateway stops at them itself: see test_stopping."""
     body, warned = encoded(replace(PLAIN, sampling=Sampling(stop=("\n", "END", ""))))
 
     assert body["stop_sequences"] == ["END"]
-    assert warned == {("stop_dropped", "stop")}
+    assert warned == set()
 
 
 def test_a_temperature_above_one_is_cut_to_one() -> None:
@@ -90,7 +90,6 @@ def test_tuning_that_has_no_counterpart_is_dropped_by_name() -> None:
     ("request_", "param"),
     [
         (replace(PLAIN, sampling=Sampling(seed=7)), "seed"),
-        (replace(PLAIN, sampling=Sampling(stop=("",))), "stop"),
         (replace(PLAIN, extra={"logit_bias": {"1": 1}}), "logit_bias"),
         (replace(PLAIN, response_format=ResponseFormat("json_object")), "response_format"),
         (

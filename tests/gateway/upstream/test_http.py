@@ -12,11 +12,12 @@ import pytest
 
 from gateway.upstream.head import Headed
 from gateway.upstream.provider import HttpCall, Target
+from gateway.upstream.thinking import Thinks
 from pricing.usage import Usage
 from router_service.groundwork.aside import MANY
 from techniques.core.channel import ask
 from techniques.core.events import Warned
-from techniques.core.request import Request, said
+from techniques.core.request import Request, Sampling, said
 from tests.fakes import script
 from tests.fakes.script import Wait, begin, done, finish, raw, sse, text, usage
 from tests.fakes.upstream import ScriptedUpstream
@@ -88,6 +89,20 @@ async def test_the_answer_ends_with_its_terminal_frame_even_if_the_connection_do
         assert (await ask(opened, QUESTION)).text == "a"
 
     assert monotonic() - started < 1
+
+
+async def test_a_stream_that_is_to_stop_where_its_provider_is_not_told_is_closed_there(
+    upstream: ScriptedUpstream,
+) -> None:
+    upstream.plays(sse(begin(), text("so EN"), text("D no"), end="hold"))
+    stops = replace(QUESTION, sampling=Sampling(stop=("END",)), dialect="anthropic")
+    async with channel(upstream) as opened:
+        silent = replace(opened.target, thinks=Thinks(newer_limit=True))
+        reply = await ask(replace(opened, target=silent), stops)
+
+        assert await quiet(upstream)
+    assert (reply.text, reply.stop_sequence, reply.usage) == ("so ", "END", None)
+    assert "stop" not in upstream.asked[0].body
 
 
 async def test_a_connection_that_was_read_to_its_end_is_used_again(

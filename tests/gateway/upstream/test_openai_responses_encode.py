@@ -417,7 +417,6 @@ def test_log_probabilities_are_asked_for_by_name() -> None:
             "text.format",
         ),
         (asked(extra={"modalities": ["text", "audio"]}), TARGET, "modalities"),
-        (asked(extra={"web_search_options": {"a": 1}}), TARGET, "web_search_options"),
     ],
 )
 def test_a_feature_that_cannot_be_had_is_refused_by_name(

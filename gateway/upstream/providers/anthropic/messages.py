@@ -8,12 +8,14 @@ from gateway.upstream.provider import HttpCall, Reader, Target, provider
 from gateway.upstream.providers.anthropic.decode import StreamReader, WholeReader
 from gateway.upstream.providers.anthropic.encode import encode_call
 from gateway.upstream.providers.anthropic.failure import read_failure
+from gateway.upstream.providers.anthropic.options import blank_stops
 from gateway.upstream.providers.anthropic.relay import (
     StreamRelay,
     WholeRelay,
     encode_relay,
     is_relayed,
 )
+from gateway.upstream.stopping import stopping
 from techniques.core.errors import UpstreamFailed
 from techniques.core.request import Request
 
@@ -45,7 +47,10 @@ class Anthropic:
             return StreamRelay() if streamed else WholeRelay()
         spoken = request.dialect if request.relay is None else request.relay.dialect
         foreign = spoken != self.dialect
-        return StreamReader(foreign=foreign) if streamed else WholeReader(foreign=foreign)
+        reader = StreamReader(foreign=foreign) if streamed else WholeReader(foreign=foreign)
+        if is_relayed(request):
+            return reader
+        return stopping(reader, blank_stops(request.decoded().sampling))
 
     def failure(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFailed:
         """Return what an answer with an error *status* means."""

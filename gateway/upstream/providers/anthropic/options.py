@@ -37,7 +37,13 @@ def encode_sampling(sampling: Sampling, target: Target, body: JsonObject, losses
     for name in filter(lost.get, lost):
         losses.note("field_dropped", name)
     _write_draw(sampling, target, body, losses)
-    _write_stop(sampling, body, losses)
+    if stop := [text for text in sampling.stop if text.strip()]:
+        body["stop_sequences"] = stop
+
+
+def blank_stops(sampling: Sampling) -> tuple[str, ...]:
+    """Return the stop texts in which nothing is seen: the API refuses them."""
+    return tuple(text for text in sampling.stop if not text.strip())
 
 
 def _write_draw(sampling: Sampling, target: Target, body: JsonObject, losses: Losses) -> None:
@@ -60,14 +66,6 @@ def _write_draw(sampling: Sampling, target: Target, body: JsonObject, losses: Lo
             losses.note("field_dropped", name)
         elif value is not None:
             body[name] = value
-
-
-def _write_stop(sampling: Sampling, body: JsonObject, losses: Losses) -> None:
-    stop = [text for text in sampling.stop if text.strip()]
-    if len(stop) < len(sampling.stop):
-        losses.note("stop_dropped", "stop")
-    if stop:
-        body["stop_sequences"] = stop
 
 
 def encode_tools(request: Request, target: Target, body: JsonObject, losses: Losses) -> None:

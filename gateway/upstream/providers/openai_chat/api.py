@@ -11,7 +11,9 @@ from gateway.upstream.providers.openai_chat.decode import DecodedStream, Decoded
 from gateway.upstream.providers.openai_chat.encode import encode, is_relayed
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.providers.openai_chat.relay import RelayedStream, RelayedWhole
+from gateway.upstream.providers.openai_chat.stops import parted
 from gateway.upstream.providers.openai_chat.tags import tags_of
+from gateway.upstream.stopping import stopping
 from techniques.core.errors import UpstreamFailed
 from techniques.core.request import Request
 
@@ -41,7 +43,12 @@ class OpenAIChat:
             return RelayedStream(include_usage=asked, choices=choices)
         tags = tags_of(request, target) if choices == 1 else None
         reader = DecodedStream(tags) if streamed else DecodedWhole(tags)
-        return reader if is_relayed(request) else renamed(reader, request.decoded())
+        if is_relayed(request):
+            return reader
+        full = request.decoded()
+        native = full.dialect in {"", self.dialect}
+        stops = () if native else parted(full.sampling.stop, target)[1]
+        return stopping(renamed(reader, full), stops)
 
     def failure(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFailed:
         """Return what an answer with an error *status* means."""

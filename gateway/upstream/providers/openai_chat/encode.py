@@ -15,10 +15,12 @@ from gateway.upstream.provider import HttpCall, Target
 from gateway.upstream.providers.openai_chat.adapt import Body, adapt
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.providers.openai_chat.signed import returned, signed
+from gateway.upstream.providers.openai_chat.stops import parted
 from gateway.upstream.providers.openai_chat.thinking import steered, thinking
 from gateway.upstream.providers.openai_chat.thoughts import unthought
 from gateway.upstream.providers.openai_chat.turns import tools_of, turns_of
 from gateway.upstream.retold import retold
+from gateway.upstream.searching import with_options
 from gateway.upstream.shared import translated
 from techniques.core.json import Json, JsonObject
 from techniques.core.request import (
@@ -98,6 +100,7 @@ def _written(request: Request, target: Target, losses: Losses) -> Body:
     if request.sampling.n > 1:
         raise refuse("more than one choice here", "n")
     refuse_thread(request)
+    request = with_options(request, target.model, target.takes, losses.drop)
     request = without_hosted(request, target, DIALECT, losses.drop)
     request = retold(request, DIALECT, losses.drop)
     extra = losses.keep(request.extra)
@@ -139,9 +142,8 @@ def _sampling(sampling: Sampling, target: Target, losses: Losses) -> JsonObject:
     if sampling.top_k is not None and not losses.native and "top_k" not in losses.takes:
         losses.drop("field_dropped", "top_k")
         sampling = replace(sampling, top_k=None)
-    if sampling.stop and not losses.native and target.thinks.newer_limit:
-        losses.drop("stop_dropped", "stop")  # OpenAI's reasoning models refuse it
-        sampling = replace(sampling, stop=())
+    if not losses.native:
+        sampling = replace(sampling, stop=parted(sampling.stop, target)[0])
     return {
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,

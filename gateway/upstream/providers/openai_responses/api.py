@@ -11,6 +11,7 @@ from gateway.upstream.providers.openai_responses.decode import DecodedStream, De
 from gateway.upstream.providers.openai_responses.encode import encode, is_relayed
 from gateway.upstream.providers.openai_responses.names import DIALECT
 from gateway.upstream.providers.openai_responses.relay import RelayedStream, RelayedWhole
+from gateway.upstream.stopping import stopping
 from techniques.core.errors import UpstreamFailed
 from techniques.core.request import Request
 
@@ -34,7 +35,10 @@ class OpenAIResponses:
         if is_relayed(request) and streamed == request.stream:
             return RelayedStream() if streamed else RelayedWhole()
         reader = DecodedStream() if streamed else DecodedWhole()
-        return reader if is_relayed(request) else renamed(reader, request.decoded())
+        if is_relayed(request):
+            return reader
+        asked = request.decoded()
+        return stopping(renamed(reader, asked), asked.sampling.stop)
 
     def failure(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFailed:
         """Return what an answer with an error *status* means."""

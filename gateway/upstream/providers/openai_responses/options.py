@@ -10,6 +10,8 @@ from gateway.upstream.openai.losses import Losses, refuse
 from gateway.upstream.openai.payload import as_list
 from gateway.upstream.providers.openai_responses.names import LOGPROBS
 from gateway.upstream.providers.openai_responses.tools import custom_tools, is_one, tool_of
+from gateway.upstream.searching import OPTIONS
+from gateway.upstream.searching import tool_of as search_of
 from gateway.upstream.shared import OF_BOTH
 from techniques.core.free_form import TYPE
 from techniques.core.json import Json, JsonObject
@@ -20,16 +22,15 @@ _LEAST_LIMIT: Final = 16
 """The lowest output limit that the API takes."""
 TAKES: Final = OF_BOTH | {"metadata", "store"}
 """Fields that chat completions have, too, under the same names and with the same meaning."""
-_FEATURES: Final = frozenset({"audio", "web_search_options", "functions", "function_call"})
+_FEATURES: Final = frozenset({"audio", "functions", "function_call"})
 
 
 def sampling(asked: Sampling, body: JsonObject, losses: Losses) -> None:
-    """Write how to draw the answer into *body*."""
+    """Write how to draw the answer into *body*; where it stops, its reader sees to."""
     if asked.n > 1:
         raise refuse("more than one choice", "n")
     lost = {
         "top_k": asked.top_k,
-        "stop": asked.stop or None,
         "seed": asked.seed,
         "presence_penalty": asked.presence_penalty or None,
         "frequency_penalty": asked.frequency_penalty or None,
@@ -103,6 +104,8 @@ def extra(request: Request, body: JsonObject, losses: Losses) -> None:
             _merge(name, value, body)
         elif name == "verbosity":
             _merge("text", {"verbosity": value}, body)
+        elif name == OPTIONS and isinstance(value, Mapping):
+            body["tools"] = [*as_list(body.get("tools")), search_of(value)]
         elif _is_feature(name, value):
             raise refuse(name, name)
         elif name in losses.takes and _means_the_same(name, request.dialect):
