@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 from sqlalchemy import Select, Update, and_, bindparam, case, func, or_, select, update
@@ -26,6 +27,7 @@ def deleted() -> Update:
     return update(CHANGES).values(epoch=CHANGES.c.epoch + 1)
 
 
+@lru_cache
 def put(*, is_sqlite: bool) -> Any:
     """Write rows; of one whose id is known, what was said stays, if nothing is said of it now."""
     insert = (sqlite.insert if is_sqlite else postgresql.insert)(OBSERVATIONS)
@@ -47,6 +49,7 @@ def of_request(request_id: str, reliability: float) -> Select[Any]:
     return select(_ROWS.id, weaker.label("changes")).where(done).order_by(_ROWS.id)
 
 
+@lru_cache
 def said() -> Update:
     """Write what was said of the row ``row``."""
     values: dict[str, Any] = {name: bindparam(name) for name in (*_JUDGED, "revision")}
