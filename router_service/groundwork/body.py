@@ -37,8 +37,11 @@ def parse(raw: bytes) -> dict[str, Any]:
         raise Unreadable(f"The body is not valid JSON: {error.msg}.") from None
     if not isinstance(body, dict):
         raise Unreadable("The body must be a JSON object.")
-    names = 0 if _is_shallow(raw) else _count_names(body, MAX_DEPTH)
-    if orjson.dumps(body) != raw and raw.count(b":") != (names or _count_names(body, MAX_DEPTH)):
+    if _is_shallow(raw):
+        once = orjson.dumps(body) == raw or raw.count(b":") == _count_names(body, MAX_DEPTH)
+    else:  # of a long one the colons are counted in a tenth of the time that writing it takes
+        once = raw.count(b":") == _count_names(body, MAX_DEPTH) or orjson.dumps(body) == raw
+    if not once:
         _refuse_twins(raw)
     return body
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from gateway.config.periods import Period
 from gateway.metering.facts import MoneyMet
 from gateway.metering.ledger import CallFinished, Fact, RequestFinished
-from gateway.metering.meters.batch import Batch, children
+from gateway.metering.meters.batch import Batch, BatchHistogram, children
 
 Scope: TypeAlias = Literal["key", "team"]
 """Whose a budget is."""
@@ -72,7 +72,7 @@ class MoneyMeter:
             self._unknown.labels(*model)
 
     def _declare_budgets(self, registry: CollectorRegistry) -> None:
-        self._lease = Histogram(
+        self._lease = BatchHistogram(
             "lockgate_lease_ratio",
             "Dollars of a budget that were held for a call, for each dollar that it cost.",
             ("model",),
@@ -107,7 +107,8 @@ class MoneyMeter:
                         self._request(fact, batch)
                     case MoneyMet():
                         if fact.cost:
-                            self._lease.labels(fact.model).observe(fact.held / fact.cost)
+                            lease = self._child(self._lease, fact.model)
+                            batch.add(lease, fact.held / fact.cost)
                     case _:
                         pass
         finally:

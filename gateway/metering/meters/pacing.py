@@ -8,6 +8,7 @@ from typing import Final, Literal
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from gateway.metering.ledger import CallHeld, Fact, HeaderUnread, LimitHit, NeedMet
+from gateway.metering.meters.batch import Batch, BatchHistogram, children
 from gateway.stores.ledger import PoolState
 
 _SECONDS: Final = (0.1, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300)
@@ -34,6 +35,7 @@ class PacingMeter:
         alone: bool = False,
     ) -> None:
         self._mode: Literal["livemax", "livesum"] = "livesum" if alone else "livemax"
+        self._child = children()
         self._declare_calls(registry)
         self._declare_needs(registry)
         self._declare_pools(registry)
@@ -82,7 +84,7 @@ class PacingMeter:
         )
 
     def _declare_needs(self, registry: CollectorRegistry) -> None:
-        self._need = Histogram(
+        self._need = BatchHistogram(
             "lockgate_need_ratio",
             "Tokens held for each token used.",
             ("model",),
@@ -139,22 +141,29 @@ class PacingMeter:
 
     def __call__(self, facts: Sequence[Fact]) -> None:
         """Count *facts*."""
-        for fact in facts:
-            match fact:
-                case CallHeld():
-                    self._held(fact)
-                case LimitHit():
-                    expected = "true" if fact.expected else "false"
-                    self._hits.labels(fact.model, fact.provider, expected).inc()
-                case NeedMet():
-                    if fact.used:
-                        self._need.labels(fact.model).observe(fact.held / fact.used)
-                    if fact.missed:
-                        self._misses.labels(fact.model).inc()
-                case HeaderUnread():
-                    self._unread.labels(fact.provider, fact.header).inc()
-                case _:
-                    pass
+        batch = Batch()
+        try:
+            for fact in facts:
+                match fact:
+                    case NeedMet():
+                        self._met(fact, batch)
+                    case CallHeld():
+                        self._held(fact)
+                    case LimitHit():
+                        expected = "true" if fact.expected else "false"
+                        self._hits.labels(fact.model, fact.provider, expected).inc()
+                    case HeaderUnread():
+                        self._unread.labels(fact.provider, fact.header).inc()
+                    case _:
+                        pass
+        finally:
+            batch.observe()
+
+    def _met(self, fact: NeedMet, batch: Batch) -> None:
+        if fact.used:
+            batch.add(self._child(self._need, fact.model), fact.held / fact.used)
+        if fact.missed:
+            batch.count(self._child(self._misses, fact.model))
 
     def _held(self, fact: CallHeld) -> None:
         call = (fact.model, fact.provider)
