@@ -6,12 +6,10 @@ reasoning and carries no signature, so it is taken out before anything is made o
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 _OPENING: Final = "[Lockgate: the best answer so far]\n"
 _CLOSING: Final = "\n[Lockgate: it may yet be replaced]\n\n"
-_DRAFTS: Final = re.compile(re.escape(_OPENING) + ".*?" + re.escape(_CLOSING), re.DOTALL)
 _MARK: Final = _OPENING.strip().encode()
 
 
@@ -26,5 +24,13 @@ def has_drafts(raw: bytes) -> bool:
 
 
 def without_drafts(reasoning: str) -> str:
-    """Return *reasoning* without the drafts in it."""
-    return _DRAFTS.sub("", reasoning)
+    """Return *reasoning* without the drafts in it, in time that grows with its length alone."""
+    kept: list[str] = []
+    at = 0
+    while (begin := reasoning.find(_OPENING, at)) != -1:
+        end = reasoning.find(_CLOSING, begin + len(_OPENING))
+        if end == -1:
+            break
+        kept.append(reasoning[at:begin])
+        at = end + len(_CLOSING)
+    return "".join((*kept, reasoning[at:]))
