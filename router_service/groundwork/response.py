@@ -72,14 +72,18 @@ def through(
     """
     joining = _Joining(cycle.transport)
     cycle.transport = cast("Transport", joining)
+    unsized = cycle.scope["http_version"] == "1.0"
 
     def send(message: ASGISendEvent) -> Awaitable[None]:
+        nonlocal unsized
         if not cycle.response_started and message["type"] == "http.response.start":
             head = _head(cycle, message)
             if head is not None:
                 joining.head = head
                 loop.call_soon(joining.write_head)
                 return _at_once()
+        if unsized:
+            unsized = _unchunked(cycle, message)
         return cycle.send(message)  # with no coroutine around it: a stream has very many
 
     def leaving(on_left: Callable[[], object] | None) -> None:
@@ -91,6 +95,20 @@ def through(
         return app(cast("Scope", {**scope, "extensions": {LEAVING: leaving}}), receive, send)
 
     return serve
+
+
+def _unchunked(cycle: RequestResponseCycle, message: ASGISendEvent) -> bool:
+    """Have a body of unknown size end with the connection: HTTP/1.0 knows no chunks.
+
+    Return whether it is one. Source: RFC 9112, section 6.1.
+    """
+    if message["type"] == "http.response.start":
+        if any(name.lower() == b"content-length" for name, _ in message.get("headers", ())):
+            return False
+        cycle.chunked_encoding = False
+    elif message["type"] == "http.response.body":
+        cycle.expected_content_length = len(message.get("body", b""))
+    return True
 
 
 async def _at_once() -> None:

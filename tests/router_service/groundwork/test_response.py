@@ -213,3 +213,36 @@ async def test_who_asks_late_is_told_too() -> None:
     await settled()
 
     assert told == ["left"]
+
+
+_OLD = b"GET / HTTP/1.0\r\n\r\n"
+
+
+async def test_a_client_of_http_1_0_gets_no_chunks() -> None:
+    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await begin(send, [])
+        await say(send, b"a", more=True)
+        await say(send, b"", more=True)
+        await say(send, b"bc")
+
+    protocol, wire = served(app, _OLD)
+    await settled()
+
+    head = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"
+    assert b"".join(wire.writes) == head + b"abc"
+    assert wire.closed
+    protocol.connection_lost(None)
+
+
+async def test_a_body_of_known_size_has_it_for_a_client_of_http_1_0_too() -> None:
+    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await begin(send, _SIZED)
+        await say(send, b"o", more=True)
+        await say(send, b"k")
+
+    protocol, wire = served(app, _OLD)
+    await settled()
+
+    assert b"".join(wire.writes).endswith(b"content-length: 2\r\nconnection: close\r\n\r\nok")
+    assert wire.closed
+    protocol.connection_lost(None)
