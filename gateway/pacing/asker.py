@@ -7,6 +7,7 @@ from typing import Final
 
 import anyio
 
+from gateway.admission.names import is_money
 from gateway.pacing import errors
 from gateway.pacing.asking import Asking
 from gateway.pacing.purse import Purse
@@ -22,6 +23,7 @@ from gateway.stores.ledger import (
     Place,
     StoreLost,
     Unknown,
+    Waiting,
     WindowSpec,
 )
 from gateway.upstream.account import is_probe
@@ -69,7 +71,7 @@ class Asker:
                 await anyio.lowlevel.checkpoint()  # the others, started with it, come meanwhile
                 del self._waves[pool]
                 if wave.fits():
-                    wave.answers = await self.ask(wave.members)
+                    wave.answers = await self._ask_all(wave)
             finally:
                 self._waves.pop(pool, None)
                 wave.settled()
@@ -79,6 +81,19 @@ class Asker:
         if wave.answers is None:
             return None, await self.ask([asking])
         return wave, wave.answers
+
+    async def _ask_all(self, wave: Wave) -> tuple[Answer, Answer] | None:
+        """Ask for all of *wave*; None: its money is held by others, and each asks for itself.
+
+        What the account has granted them others could use meanwhile.
+        """
+        own, theirs = await self.ask(wave.members)
+        if not (isinstance(own, Waiting) and is_money(own.binding)):
+            return own, theirs
+        self.store.leave(wave.members[0].account.pool, wave.entry)
+        for member in wave.members:
+            self.give_back(member)
+        return None
 
     async def ask(self, askings: Sequence[Asking]) -> tuple[Answer, Answer]:
         """Ask the caller's pool and the account's, in one round trip; define what they lack."""

@@ -106,3 +106,29 @@ async def test_who_waits_for_money_keeps_nobody_from_the_account(
     assert len(provider.began) == 5, "who had to wait was served in the end"
     state = await paced.store.peek(paced.account.pool)
     assert (state.leases, state.queued) == (0, 0)
+
+
+async def test_a_panel_that_waits_for_money_keeps_nobody_from_the_account() -> None:
+    poor = Caller("k", budgeted=True, budgets=_budget(10**9))
+    narrow = replace(WINDOW, cap=6)
+    paced, provider = Paced((narrow,)), Provider(Answer(takes_s=20))
+    await paced.store.define(paced.account.pool, [narrow])
+    began = anyio.current_time()
+
+    async def panel() -> None:
+        channel = paced.channel(provider, paced.run(poor, use="self_consistency"))
+        async with task_group() as members:
+            for _ in range(3):
+                members.start_soon(ask, channel, ASKED)
+
+    async with task_group() as group:
+        group.start_soon(panel)
+        group.start_soon(panel)
+        await anyio.sleep(1)
+        await ask(paced.channel(provider, paced.run(Caller("rich"))), ASKED)
+        took = anyio.current_time() - began
+
+    assert took == pytest.approx(21)
+    assert len(provider.began) == 7, "who had to wait was served in the end"
+    state = await paced.store.peek(paced.account.pool)
+    assert (state.leases, state.queued) == (0, 0)
