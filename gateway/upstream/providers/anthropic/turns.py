@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from gateway.upstream.providers.anthropic.losses import Losses, refuse
 from gateway.upstream.providers.anthropic.parts import Parts
+from gateway.upstream.results import together
 from techniques.core.json import JsonObject
-from techniques.core.request import Message
+from techniques.core.request import Message, Role
+
+_BESIDE: Final[frozenset[Role]] = frozenset({"user", "tool", "system", "developer"})
+"""What is one turn with the results of tools, or is told apart."""
 
 
 def encode_turns(
@@ -17,10 +22,11 @@ def encode_turns(
 
     System and developer turns are collected in order, wherever they stand. Neighbours of one
     role become one turn; the results of tools come first in theirs, in the order of the calls.
+    A call that another answer keeps apart from its results is said before them.
     """
     system: list[JsonObject] = []
     turns: list[JsonObject] = []
-    for message in messages:
+    for message in together(messages, _BESIDE):
         blocks = parts.blocks(message.parts)
         if message.name is not None:
             losses.note("field_dropped", "messages.name")

@@ -9,6 +9,7 @@ from gateway.upstream.openai.losses import Losses, refuse, refuse_tool
 from gateway.upstream.openai.payload import as_object
 from gateway.upstream.openai.quoted import readable
 from gateway.upstream.providers.openai_chat.payload import DIALECT
+from gateway.upstream.results import together
 from gateway.upstream.shared import CACHE_MARKS
 from techniques.core.carried import FIELDS
 from techniques.core.free_form import is_free_form
@@ -35,8 +36,9 @@ _SEE_NEXT = "(The result is in the next message.)"
 
 
 def turns_of(messages: Sequence[Message], losses: Losses) -> list[JsonObject]:
-    """Return *messages* as this API's; tool results become turns of their own."""
-    return [turn for message in readable(messages) for turn in _turns(message, losses)]
+    """Return *messages* as this API's; results become turns of their own, behind their calls."""
+    told = readable(together(messages))
+    return [turn for message in told for turn in _turns(message, losses)]
 
 
 def _turns(message: Message, losses: Losses) -> Iterator[JsonObject]:
