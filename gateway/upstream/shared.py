@@ -87,6 +87,14 @@ def refused_by(vendor: str, model: str) -> frozenset[str]:
     return _REFUSED.get(vendor, frozenset())
 
 
+def is_sources(name: str, value: Json) -> bool:
+    """Tell whether the field *name* of an earlier answer names its sources.
+
+    No vendor's model is told of them again: what was found is in the text.
+    """
+    return name in {"annotations", "citations"} and isinstance(value, list)
+
+
 def is_openais(takes: Collection[str]) -> bool:
     """Tell whether a host is OpenAI's or Azure's, by what it *takes*."""
     return _OPENAIS.issubset(takes)

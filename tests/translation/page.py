@@ -42,6 +42,7 @@ QUIET: Final[Mapping[str, str]] = {
     "openai_responses.text.format.json_schema.strict": "such a schema is enforced in any case",
     "anthropic.model": _SEEN_TO,
     "anthropic.service_tier": "where there are no tiers, all are served so",
+    "anthropic.messages.content.text.citations": "no model is told of its sources again",
     "anthropic.tools.custom.type": _LABEL,
     "anthropic.thinking.disabled": "a model of which nothing is known is taken so",
     "anthropic.thinking.adaptive": "a model of which nothing is known is asked for nothing",

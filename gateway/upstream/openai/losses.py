@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gateway.upstream.shared import is_sources
 from techniques.core.errors import RequestRejected
 from techniques.core.events import Warned
 from techniques.core.free_form import is_free_form
@@ -57,8 +58,8 @@ class Losses:
         if is_search(extra):
             self.drop("tool_search_as_function", "tools")
             return {}
-        for name in extra:
-            if name not in self.takes:
+        for name, value in extra.items():
+            if name not in self.takes and not is_sources(name, value):
                 self.drop("field_dropped", name)
         return {name: extra[name] for name in extra if name in self.takes}
 

@@ -8,16 +8,17 @@ from typing import Final
 import orjson
 import pytest
 
+from gateway.surfaces.spoken import DIALECTS
 from gateway.upstream.provider import Provider, Target
 from gateway.upstream.providers.anthropic import Anthropic
 from gateway.upstream.providers.anthropic.count_tokens import count_tokens_call
 from gateway.upstream.providers.openai_chat import OpenAIChat
+from gateway.upstream.providers.openai_responses import OpenAIResponses
 from gateway.wire.anthropic import AnthropicMessages
 from techniques.core.citation import Citation
-from techniques.core.errors import RequestRejected
 from techniques.core.events import Cited, Event, Finished, TextDelta, Warned
 from techniques.core.json import Json, JsonObject
-from techniques.core.request import Request
+from techniques.core.request import Request, Sampling
 from tests.fakes import script
 
 TARGET: Final = Target("m", "p", "m")
@@ -123,6 +124,9 @@ def test_a_source_of_a_later_block_has_its_place_in_all_of_the_text() -> None:
     assert (cited.start, cited.end) == (6, 8)
 
 
+ASKED: Final[Json] = {"role": "user", "content": "a"}
+SAID: Final[Json] = {"role": "assistant", "content": "hi"}
+ENOUGH: Final = Sampling(max_output_tokens=99)
 MADE: Final[Json] = {**FOUND, "encrypted_index": ""}
 
 
@@ -149,9 +153,8 @@ def test_anthropic_is_not_told_of_sources_that_another_found(
 
     kept = [one for one in citations if one != MADE]
     assert orjson.loads(sent.body)["messages"] == history(*kept)["messages"]
-    assert [one.code for one in sent.warnings] == ["citations_dropped"]
-    with pytest.raises(RequestRejected):
-        Anthropic().encode(replace(request, strict=True), TARGET)
+    assert sent.warnings == ()
+    assert Anthropic().encode(replace(request, strict=True), TARGET).body == sent.body
     counted = count_tokens_call(relay, TARGET)
     assert orjson.loads(counted.body)["messages"] == history(*kept)["messages"]
 
@@ -165,4 +168,24 @@ def test_sources_that_anthropic_found_go_back_as_they_came() -> None:
     )
 
     assert sent.body == raw
+    assert sent.warnings == ()
+
+
+@pytest.mark.parametrize("provider", [Anthropic(), OpenAIChat(), OpenAIResponses()])
+@pytest.mark.parametrize("client", ["openai_chat", "openai_responses", "anthropic"])
+def test_a_strict_client_may_send_back_the_sources_that_it_was_told(
+    provider: Provider, client: str
+) -> None:
+    own = history(MADE)
+    if client == "openai_chat":
+        own = {"model": "m", "messages": [ASKED, {**SAID, "annotations": [URL]}, ASKED]}
+    elif client == "openai_responses":
+        told = {"type": "url_citation", "url": "https://a.test", "title": "A"}
+        part = {"type": "output_text", "text": "hi", "annotations": [told]}
+        own = {"model": "m", "input": [ASKED, {**SAID, "content": [part]}, ASKED]}
+    request = DIALECTS[client].decode(own, orjson.dumps(own)).relay.decode()
+
+    sent = provider.encode(replace(request, strict=True, sampling=ENOUGH), TARGET)
+
+    assert b"hi" in sent.body
     assert sent.warnings == ()

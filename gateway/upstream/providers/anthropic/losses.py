@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from gateway.upstream.providers.anthropic.headers import DIALECT
+from gateway.upstream.shared import is_sources
 from techniques.core.carried import FIELDS
 from techniques.core.errors import RequestRejected
 from techniques.core.events import Warned
@@ -57,7 +58,7 @@ class Losses:
         if is_search(fields):
             self.note("tool_search_as_function", "tools")
             return NOTHING
-        for name in fields:
+        for name in (name for name, value in fields.items() if not is_sources(name, value)):
             self.note("field_dropped", f"{path}.{name}")
         return NOTHING
 

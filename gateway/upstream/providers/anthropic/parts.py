@@ -70,11 +70,7 @@ class Parts:
     def _text(self, part: Text) -> JsonObject | None:
         if not part.text.strip():
             return None
-        block = self._marked({"type": "text", "text": part.text}, part)
-        kept = uncited(block)
-        if kept is not block:
-            self._losses.note("citations_dropped", "messages")
-        return kept
+        return uncited(self._marked({"type": "text", "text": part.text}, part))
 
     def _media(self, part: Image | Document | Audio) -> JsonObject:
         if isinstance(part, Audio):

@@ -72,7 +72,7 @@ def encode_relay(request: Request, target: Target) -> HttpCall:
         if foreign:
             warnings += leave_out(request, changed)
         if made:
-            warnings += _uncite(request, changed)
+            changed["messages"] = uncited_turns(changed["messages"])
         raw = orjson.dumps(changed)
     return HttpCall(PATH, raw, call_headers(request), tuple(warnings))
 
@@ -89,14 +89,6 @@ def _steer(request: Request, target: Target, body: JsonObject) -> tuple[Warned, 
     if isinstance(config := body.get("output_config"), dict):
         body["output_config"] = dict(config)
     encode_thinking(request, target, body, losses)
-    return losses.warnings
-
-
-def _uncite(request: Request, body: JsonObject) -> tuple[Warned, ...]:
-    """Take sources that another provider found out of *body*."""
-    losses = Losses(replace(request, dialect=DIALECT))
-    losses.note("citations_dropped", "messages")
-    body["messages"] = uncited_turns(body["messages"])
     return losses.warnings
 
 

@@ -10,6 +10,7 @@ from gateway.upstream.providers.openai_chat.cited import citation_of
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.providers.openai_chat.tags import Tags, TagSplitter
 from gateway.upstream.untold import untold
+from techniques.core.carried import FIELDS
 from techniques.core.events import (
     BlockAdded,
     Cited,
@@ -154,11 +155,14 @@ class Speech:
 
 
 def _beside(delta: JsonObject) -> Iterator[Event]:
-    """Yield what *delta* tells beside what the model says: its sources, and that it spoke."""
+    """Yield what *delta* tells beside what the model says: its sources, and what has no place.
+
+    Google's hosts sign text, too; they do without the signature.
+    """
     for annotation in map(as_object, as_list(delta.get("annotations"))):
         if annotation:
             yield Cited(citation_of(annotation))
-    yield from untold(delta, "audio")
+    yield from untold(delta, "audio", *FIELDS)
 
 
 def _as_function(custom: Json) -> JsonObject:
