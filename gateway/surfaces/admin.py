@@ -24,9 +24,10 @@ from gateway.policy.asked import (
 from gateway.policy.register import BudgetName, Made, Register
 from gateway.stores.database.engine import DatabaseLost
 from gateway.stores.database.records import NotThere, Taken
+from gateway.surfaces.asked import refusal
 from gateway.surfaces.incoming import body_of, headers_of
 from gateway.surfaces.operations import is_bearer, json_answer, refused
-from techniques.core.errors import TooLarge
+from techniques.core.errors import GatewayError, TooLarge
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 AskedT = TypeVar("AskedT", bound=BaseModel)
@@ -46,6 +47,8 @@ def for_admin(token: str | None, serve: Endpoint) -> Endpoint:
             return await serve(request)
         except (ValidationError, Faulty, NotThere, Taken, TooLarge, DatabaseLost) as error:
             return _refusal(error)
+        except GatewayError as error:  # its body cannot be read, or it has left
+            return refusal(error)
 
     return guarded
 

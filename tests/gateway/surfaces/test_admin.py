@@ -171,6 +171,20 @@ async def test_what_is_asked_for_wrongly_is_said_by_its_field(
     assert answer.json["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("coding", "status"), [("br", 415), ("gzip", 400), ("identity", 201), ("zip, gzip", 415)]
+)
+async def test_a_body_that_cannot_be_unpacked_is_refused(
+    database: Json, coding: str, status: int
+) -> None:
+    async with serving(database=database) as gateway:
+        headers = {**OPEN, "content-encoding": coding}
+        answer = await gateway.ask("/admin/keys", headers, {"name": "app"})
+
+    assert answer.status == status
+    assert ("error" in answer.json) is (status != 201)
+
+
 async def test_the_register_is_for_the_admin_alone(database: Json) -> None:
     async with serving(database=database) as gateway:
         refused = [
