@@ -17,6 +17,8 @@ _LONGEST_S: Final = 300.0
 _OVERLOADED_S: Final = 5.0
 _REFUSED_S: Final = 60.0
 _GONE_S: Final = 60.0
+_IN_VAIN: Final = 3
+_VAIN_S: Final = 10.0
 
 
 @dataclass(slots=True)
@@ -30,6 +32,8 @@ class Health:
     refuses is none, and neither is a rate limit. After an
     overload (503, 529) others are asked rather, for 5 s, and so they are where a rate limit has let
     nothing through for a while, for as long again, up to 1 min: its word is not to be relied on.
+    A limit that three times refused who came after the time that it had named, for 10 s or more,
+    and let nobody through meanwhile, ``is_no_window``: money that is gone, or a limit of nothing.
     One that its provider does not have (any more) is asked after the others for 1 min, ``is_gone``
     until it answers. Who has no other goes on. Times are seconds of one clock.
 
@@ -47,6 +51,8 @@ class Health:
     shut_s: float = 0.0
     probing: bool = False
     is_gone: bool = False
+    in_vain: int = 0
+    named_until: float = 0.0
 
     def gate(self, now: float, *, last: bool = False) -> Gate:
         """Return whether a call may go; the *last* that could be asked is not left out.
@@ -87,11 +93,19 @@ class Health:
         if self.limit:
             self.busy_until = now + _OVERLOADED_S
 
-    def refused(self, now: float) -> None:
-        """Note a refusal by a rate limit."""
+    def is_no_window(self, now: float) -> bool:
+        """Return whether what refuses calls is no limit that waiting helps against."""
+        since = self.refused_since
+        return since is not None and self.in_vain >= _IN_VAIN and now - since >= _VAIN_S
+
+    def refused(self, now: float, wait_s: float = 0.0) -> None:
+        """Note a refusal by a rate limit, which named so many seconds."""
         self.probing = False
-        if self.refused_since is None or now - self.refused_at > 2 * _REFUSED_S:
-            self.refused_since = now
+        if self.refused_since is None or now - self.refused_at > 2 * _REFUSED_S + wait_s:
+            self.refused_since, self.in_vain, self.named_until = now, 0, now
+        if now >= self.named_until:  # and was not under way when others were refused
+            self.in_vain += 1
+            self.named_until = now + wait_s
         self.refused_at = now
         self.busy_until = max(self.busy_until, now + min(now - self.refused_since, _REFUSED_S))
 

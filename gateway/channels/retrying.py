@@ -27,7 +27,8 @@ class RetryPolicy:
     provider asked for if that is longer. A provider that asks for more than ``max_wait_s`` is not
     tried again. ``paced``: what was refused by a rate limit for a time that was told is tried again
     at once, for it is held back until then: the patience for that bounds it, and so often that it
-    is four times ``retries``.
+    is four times ``retries``, as long as that limit lets anybody through. Why so:
+    ``docs/decisions/0033-a-limit-that-lets-nobody-through-is-told.md``.
 
     Source: Brooker 2015, "Exponential Backoff And Jitter" (equal jitter).
     """
@@ -49,10 +50,11 @@ class RetryingChannel:
 
     *retried* is told of each failure that is tried again. With *leaves_after_s* a call can go
     elsewhere, and what a rate limit would keep for longer in all is given back: a limit that asks
-    for a moment again and again is as full as one that asks for a minute.
+    for a moment again and again is as full as one that asks for a minute. Where *hopeless* says so,
+    what a rate limit refuses is not tried again: it lets nobody through.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what there is to know of a limit
         self,
         inner: Channel,
         policy: RetryPolicy,
@@ -60,12 +62,14 @@ class RetryingChannel:
         retried: Callable[[UpstreamFailed], None],
         *,
         leaves_after_s: float | None = None,
+        hopeless: Callable[[], bool] = lambda: False,
     ) -> None:
         self._inner = inner
         self._policy = policy
         self._random = random
         self._retried = retried
         self._leaves_after_s = leaves_after_s
+        self._hopeless = hopeless
 
     def open(self, request: Request) -> EventStream:
         """Send *request*, again if entering the stream fails."""
@@ -83,6 +87,8 @@ class RetryingChannel:
                 wait = self._wait(failed, error.retry_after)
                 failed, refused = failed + (not held), refused + held
                 if not error.retryable or self._enough(failed, refused) or not self._worth(wait):
+                    raise
+                if held and self._hopeless():
                     raise
             if held and anyio.current_time() + (failure.retry_after or 0.0) > leaves_at:
                 raise HeldBack(failure.message, retry_after=failure.retry_after) from failure

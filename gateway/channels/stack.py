@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from random import Random  # noqa: TID251 - the type; the dice come from the wiring
 
+import anyio
+
 from gateway.channels.admitted import AdmittedChannel
 from gateway.channels.capped import CappedChannel
 from gateway.channels.fallback import FallbackChannel
@@ -103,7 +105,12 @@ class Stack:
         if self.retry.retries:
             leaves = self.paced.move_after_s if self.paced is not None and moves else None
             channel = RetryingChannel(
-                channel, self.retry, self.random, self._retried, leaves_after_s=leaves
+                channel,
+                self.retry,
+                self.random,
+                self._retried,
+                leaves_after_s=leaves,
+                hopeless=partial(self._is_hopeless, model),
             )
         # a spare call has its own retries
         if model.hedge_after_s is not None:
@@ -115,6 +122,13 @@ class Stack:
         if self.trace is not None:
             channel = TracingChannel(channel, model.target.shown, self.trace)
         return channel
+
+    def _is_hopeless(self, model: Model) -> bool:
+        """Return whether *model* refuses whatever comes, and somebody waits to be told so."""
+        if self.paced is None or self.paced.waits_long:
+            return False
+        health = model.account.health(model.target.model)
+        return health.is_no_window(anyio.current_time())
 
     def _sent(self, model: Model) -> Channel:
         """Return the channel straight to *model*, with what is sent on it a note of the run."""

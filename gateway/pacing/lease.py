@@ -161,7 +161,7 @@ class Lease:
         told = self._read(head)
         readings = self._readings(told)
         if head is not None and head.status == _LIMITED and error.kind == "rate_limited":
-            self._health().refused(now)
+            self._health().refused(now, error.retry_after or 0.0)
             self._hit()
             if told is None or told.retry_after_s is None:
                 told = (told or NOTHING_TOLD)._replace(retry_after_s=error.retry_after)

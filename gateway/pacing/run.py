@@ -34,6 +34,7 @@ from gateway.stores.ledger import (
 from gateway.upstream.account import is_probe
 from techniques.core.request import Request
 
+_LONG_S: Final = 3600.0
 _LOOK_S: Final = 1.0
 """After which a waiting call looks for itself, should nobody have told it."""
 _LOOK_AT_MONEY_S: Final = 0.05
@@ -103,6 +104,11 @@ class Run:
     def move_after_s(self) -> float:
         """How long a call is held at one model that could go to another."""
         return self._pacer.move_after_s
+
+    @property
+    def waits_long(self) -> bool:
+        """Whether nobody waits for it: it may be held for hours."""
+        return self._standing.patience.surface_s >= _LONG_S
 
     @property
     def is_free(self) -> bool:

@@ -26,7 +26,8 @@ _OVERFLOW = re.compile(
 )
 _QUOTA = re.compile(
     r"(?i)insufficient[ _](?:quota|balance|credits?|funds)|billing_(?:hard_limit|not_active)"
-    r"|account_deactivated"
+    r"|account_deactivated|spending[ _]limit|credit limit"
+    r"|used all (?:of )?(?:your )?(?:available )?credits|\blimit:? 0\b(?![.\d])"
 )
 _NO_MODEL = re.compile(
     r"(?i)model[_ ]not[_ ](?:found|available|exist)|model_decommissioned|deploymentnotfound"

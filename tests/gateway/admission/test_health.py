@@ -114,3 +114,35 @@ def test_the_last_that_could_be_asked_is_asked_by_one_at_a_time_while_it_is_shut
     health.probe()
     health.succeeded()
     assert health.gate(1) == "open"
+
+
+def test_a_limit_whose_word_is_in_vain_three_times_is_no_window() -> None:
+    health = Health()
+    told = []
+    for now in (0.0, 0.1, 0.5, 5.0, 5.1, 10.0):
+        health.refused(now, 5.0)
+        told.append(health.is_no_window(now))
+
+    assert told == [False] * 5 + [True]
+    health.began()
+    health.refused(10.5, 5.0)
+    assert not health.is_no_window(60)
+
+
+def test_many_short_refusals_are_one_only_after_ten_seconds() -> None:
+    health = Health()
+    for tenth in range(99):
+        health.refused(tenth / 10, 0.1)
+    assert not health.is_no_window(9.9)
+
+    health.refused(10, 0.1)
+
+    assert health.is_no_window(10)
+
+
+def test_refusals_that_lie_far_apart_say_nothing_together() -> None:
+    health = Health()
+    for now in (0.0, 200.0, 400.0, 600.0):
+        health.refused(now, 5.0)
+
+    assert not health.is_no_window(600)

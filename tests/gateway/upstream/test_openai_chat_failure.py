@@ -113,6 +113,24 @@ def test_a_used_up_account_is_not_a_rate_limit_ret_01(code: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("Rate limit reached on tokens per min (TPM): Limit 0, Used 0, Requested 12.", "quota"),
+        ("Quota exceeded for metric: requests, limit: 0, model: gemini-x", "quota"),
+        ("Your team has used all available credits", "quota"),
+        ("It has reached its monthly spending limit.", "quota"),
+        ("Rate limit reached: Limit 0.5, Used 0.5. Please try again in 2s.", "rate_limited"),
+        ("Rate limit reached: Limit 10, Used 10. Please try again in 2s.", "rate_limited"),
+        ("Quota exceeded for metric: requests, limit: 05", "rate_limited"),
+    ],
+)
+def test_a_limit_of_nothing_is_none_that_one_waits_for(said: str, kind: str) -> None:
+    error = failed(429, {"error": {"message": said, "type": "requests"}})
+
+    assert (error.kind, error.retryable) == (kind, kind == "rate_limited")
+
+
+@pytest.mark.parametrize(
     "error",
     [
         {"message": "maximum context length is 10", "code": "context_length_exceeded"},
