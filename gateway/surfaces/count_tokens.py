@@ -106,13 +106,15 @@ class CountTokensEndpoint:
         headers = {"x-lockgate-count-source": source}
         return Response(self._spoken.encode(tokens), 200, headers, "application/json")
 
-    async def _call(self, caller: Caller, headers: Mapping[str, str], raw: bytes) -> Call:
+    async def _call(
+        self, caller: Caller, headers: Mapping[str, str], raw: bytes, *, heavy: bool
+    ) -> Call:
         """Return what is to be counted, with the conversation that it goes on with in front.
 
         It is read as the call itself would be, wishes and all: what is refused there is not counted
         here. They are then of no use.
         """
-        front, heavy = self._front, is_heavy(raw)
+        front = self._front
         body = await aside(partial(parse, raw), heavy=heavy)
         if self._dialect.name == RESPONSES:
             recalled = await front.recall.recalled(caller, _counted_only(body), "")
@@ -126,13 +128,13 @@ class CountTokensEndpoint:
         headers = headers_of(request.scope)
         visit.caller = await self._front.door.caller(headers)
         raw = await body_of(request.receive, headers, self._front.max_body)
-        call = await self._call(visit.caller, headers, raw)
+        heavy = is_heavy(raw)
+        call = await self._call(visit.caller, headers, raw, heavy=heavy)
         planner = self._front.pipeline.planner
         visit.model = planner.catalogue.label(call.model)
         model = planner.permitted(call.model, visit.caller)
         visit.provider = model.target.provider
         counter = counter_of(model)
-        heavy = is_heavy(raw)
         guess = partial(aside, lambda: estimate(call.relay.decode()), heavy=heavy)
         if counter is None:
             return await guess(), "estimate"
