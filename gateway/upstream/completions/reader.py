@@ -12,6 +12,7 @@ from gateway.upstream.openai.failure import is_error, reported, unreadable
 from gateway.upstream.openai.payload import as_list, as_object, as_text, read
 from gateway.upstream.providers.openai_chat.payload import report_of, usage_of
 from gateway.upstream.sse import SseEvent, SseReader, parse
+from gateway.upstream.whole import Whole
 from techniques.core.errors import StreamBroken, UpstreamFailed
 from techniques.core.events import (
     Event,
@@ -132,22 +133,17 @@ class CompletionStream:
             yield self._finished
 
 
-class CompletionWhole:
+class CompletionWhole(Whole):
     """Relays one whole answer; with *streamed* as a stream of one event."""
 
     def __init__(self, relay: Relay, *, streamed: bool = False) -> None:
-        self._body = bytearray()
+        super().__init__()
         self._relay = relay
         self._streamed = streamed
 
-    def feed(self, chunk: bytes) -> Iterator[Event]:
-        """Collect *chunk*."""
-        self._body += chunk
-        return iter(())
-
     def end(self) -> Iterator[Event]:
         """Yield the whole answer."""
-        body = bytes(self._body)
+        body = self.body
         try:
             value, mended = read(body)
         except ValueError:

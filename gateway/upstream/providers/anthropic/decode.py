@@ -11,6 +11,7 @@ from gateway.upstream.providers.anthropic.answer import Content, Frame
 from gateway.upstream.providers.anthropic.failure import broken_off, failed_inside, unreadable
 from gateway.upstream.sse import SseEvent, SseReader, parse
 from gateway.upstream.untold import untold
+from gateway.upstream.whole import Whole
 from techniques.core.events import Event, RefusalDelta
 from techniques.core.json import Json, JsonObject
 
@@ -95,17 +96,12 @@ class StreamReader:
         return _last(self._frame, foreign=self._foreign)
 
 
-class WholeReader:
+class WholeReader(Whole):
     """Reads an answer that is one JSON object; *foreign* as for a stream."""
 
     def __init__(self, *, foreign: bool = True) -> None:
+        super().__init__()
         self._foreign = foreign
-        self._chunks: list[bytes] = []
-
-    def feed(self, chunk: bytes) -> Iterator[Event]:
-        """Keep *chunk*: nothing can be read before the end."""
-        self._chunks.append(chunk)
-        return iter(())
 
     def end(self) -> Iterator[Event]:
         """Yield the whole answer.
@@ -113,7 +109,7 @@ class WholeReader:
         Raises:
             UpstreamFailed: The body is an error, or no message.
         """
-        message = message_object(b"".join(self._chunks))
+        message = message_object(self.body)
         frame, content = Frame(), Content()
         yield from frame.start(message)
         yield from _beside(message)

@@ -220,7 +220,7 @@ class WholeRelay(WholeReader):
         Raises:
             UpstreamFailed: The body is an error, or no message.
         """
-        raw = b"".join(self._chunks)
+        raw = self.body
         message = message_object(raw)
         frame = Frame()
         yield from frame.start(message)

@@ -14,6 +14,7 @@ from gateway.upstream.providers.openai_chat.tags import Tags
 from gateway.upstream.providers.openai_chat.whole import read_whole
 from gateway.upstream.sse import SseEvent, SseReader, parse
 from gateway.upstream.untold import untold
+from gateway.upstream.whole import Whole
 from techniques.core.errors import StreamBroken
 from techniques.core.events import Event, Finished, Started
 from techniques.core.json import JsonObject
@@ -87,21 +88,16 @@ class DecodedStream:
         yield finished(self._choice.reason, self._stop_text)
 
 
-class DecodedWhole:
+class DecodedWhole(Whole):
     """Reads one ``chat.completion`` object; of several choices only the first."""
 
     def __init__(self, tags: Tags | None) -> None:
-        self._body = bytearray()
+        super().__init__()
         self._speech = Speech(tags)
-
-    def feed(self, chunk: bytes) -> Iterator[Event]:
-        """Collect *chunk*."""
-        self._body += chunk
-        return iter(())
 
     def end(self) -> Iterator[Event]:
         """Yield the whole answer's events."""
-        answer = read_whole(bytes(self._body)).value
+        answer = read_whole(self.body).value
         choice = as_object(answer["choices"][0])
         state = Choice()
         state.mend_message(choice)

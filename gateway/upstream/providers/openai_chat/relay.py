@@ -19,6 +19,7 @@ from gateway.upstream.providers.openai_chat.payload import report_of, usage_of
 from gateway.upstream.providers.openai_chat.plain import PlainChunks, plain
 from gateway.upstream.providers.openai_chat.whole import read_whole
 from gateway.upstream.sse import SseEvent, SseReader, parse
+from gateway.upstream.whole import Whole
 from pricing.usage import Usage
 from techniques.core.errors import StreamBroken, UpstreamFailed
 from techniques.core.events import Event, Finished, Relayed, Started, UsageReported
@@ -195,20 +196,12 @@ class RelayedStream:
             yield self._finished
 
 
-class RelayedWhole:
+class RelayedWhole(Whole):
     """Relays one ``chat.completion`` object, mending only what a strict client could not read."""
-
-    def __init__(self) -> None:
-        self._body = bytearray()
-
-    def feed(self, chunk: bytes) -> Iterator[Event]:
-        """Collect *chunk*."""
-        self._body += chunk
-        return iter(())
 
     def end(self) -> Iterator[Event]:
         """Yield the whole answer."""
-        body = bytes(self._body)
+        body = self.body
         answer = _parsed(body)
         if answer is not None and (reason := _regular(answer)):
             yield Relayed(body, _words(answer["choices"][0]["message"]))

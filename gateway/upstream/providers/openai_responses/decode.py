@@ -12,6 +12,7 @@ from gateway.upstream.providers.openai_responses.answer import ENDS, Content, en
 from gateway.upstream.providers.openai_responses.failure import broken_off, failed, reported
 from gateway.upstream.providers.openai_responses.usage import usage_of
 from gateway.upstream.sse import SseEvent, SseReader, parse
+from gateway.upstream.whole import Whole
 from techniques.core.events import Event
 from techniques.core.json import JsonObject
 
@@ -67,20 +68,12 @@ class DecodedStream:
             yield started(response)
 
 
-class DecodedWhole:
+class DecodedWhole(Whole):
     """Reads one ``response`` object."""
-
-    def __init__(self) -> None:
-        self._body = bytearray()
-
-    def feed(self, chunk: bytes) -> Iterator[Event]:
-        """Collect *chunk*."""
-        self._body += chunk
-        return iter(())
 
     def end(self) -> Iterator[Event]:
         """Yield the whole answer's events."""
-        response, _ = read_whole(bytes(self._body))
+        response, _ = read_whole(self.body)
         yield started(response)
         yield from ended(response, Content())
 

@@ -25,6 +25,7 @@ from gateway.upstream.providers.openai_responses.failure import broken_off, fail
 from gateway.upstream.providers.openai_responses.item import is_call, kind_of
 from gateway.upstream.providers.openai_responses.usage import report_of
 from gateway.upstream.sse import SseEvent, SseReader, parse
+from gateway.upstream.whole import Whole
 from techniques.core.errors import UpstreamFailed
 from techniques.core.events import Event, Finished, Relayed, Started
 from techniques.core.json import Json, JsonObject
@@ -151,16 +152,8 @@ class RelayedStream:
         self._last = [end] if report is None else [report, end]
 
 
-class RelayedWhole:
+class RelayedWhole(Whole):
     """Relays one ``response`` object."""
-
-    def __init__(self) -> None:
-        self._body = bytearray()
-
-    def feed(self, chunk: bytes) -> Iterator[Event]:
-        """Collect *chunk*."""
-        self._body += chunk
-        return iter(())
 
     def end(self) -> Iterator[Event]:
         """Yield the whole answer.
@@ -168,7 +161,7 @@ class RelayedWhole:
         Raises:
             UpstreamFailed: It is none, or it reports a failure.
         """
-        body = bytes(self._body)
+        body = self.body
         response, mended = read_whole(body)
         yield started(response)
         yield Relayed(orjson.dumps(response) if mended else body, _written(response["output"]))
