@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 import orjson
@@ -183,6 +184,25 @@ def test_what_is_not_known_of_the_cost_is_said(sight: Sight, fresh: Watched) -> 
     expect(bars.nth(1)).to_contain_text("oa-freeunknown · 2 calls")
     budget = page.get_by_role("meter", name="budget of team crew · week")
     expect(budget).to_have_attribute("aria-valuetext", re.compile(r"^\$20\.00 of \$20\.00 left"))
+
+
+def test_keys_that_have_expired_or_soon_will_are_named(sight: Sight, fresh: Watched) -> None:
+    soon = datetime.now(UTC) + timedelta(days=3, hours=1)
+    admin = {"authorization": f"Bearer {ADMIN_TOKEN}"}
+    for name, expires in (
+        ("old", "2020-01-31"),
+        ("soon", soon.isoformat()),
+        ("late", "2999-01-01"),
+    ):
+        asked = {"name": name, "expires": expires}
+        made = Exchange(
+            fresh.gateway.port, request("/admin/keys", orjson.dumps(asked), admin)
+        ).whole()
+        assert made.status == 201
+    sight.sign_in(fresh.root)
+
+    told = sight.page.locator("#keys-go")
+    expect(told).to_have_text(re.compile(r"^key old has expired · key soon expires in 3 d"))
 
 
 def test_the_last_errors_are_shown_with_what_failed(
