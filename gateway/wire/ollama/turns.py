@@ -1,7 +1,8 @@
 """Reads the turns of a conversation.
 
 Most clients of this API lose the ids of tool calls, as early versions had none: a result is then
-that of the first open call of its tool's name, or of the first that is open at all.
+that of the first open call of its tool's name, or of the first that is open at all. Some lose the
+calls themselves, which Ollama takes and no other provider: such a result is told as a user's text.
 """
 
 from __future__ import annotations
@@ -124,17 +125,12 @@ class _Turns:
 
     def _result(self, turn: JsonObject, at: str) -> Message:
         name = text(turn, "tool_name", at) or text(turn, "name", at)
-        call_id = self._answered(text(turn, "tool_call_id", at), name)
-        result = ToolResult(call_id, parts_of(turn, at))
-        return Message("tool", (result,), None, rest(turn, _TOOL))
-
-    def _answered(self, call_id: str | None, name: str | None) -> str:
-        """Return the id of the call that is answered, which is open no more."""
-        found = self._open.take(call_id, name)
-        if found is not None:
-            return found.id
-        self._made += 1
-        return call_id or f"call_{self._made}"
+        answered = self._open.take(text(turn, "tool_call_id", at), name)
+        parts, extra = parts_of(turn, at), rest(turn, _TOOL)
+        if answered is not None:
+            return Message("tool", (ToolResult(answered.id, parts),), None, extra)
+        told = Text(f"[The result of {name or 'a tool'}]\n")
+        return Message("user", (told, *parts), None, extra)
 
 
 def _rest(turn: JsonObject) -> JsonObject:

@@ -172,10 +172,27 @@ def test_an_id_that_the_call_has_lost_goes_by_the_place() -> None:
     assert results(*talk) == list(zip(ids(*talk), ["1", "2"], strict=True))
 
 
-def test_a_result_that_no_call_waits_for_keeps_its_id_or_gets_one() -> None:
-    assert results({"role": "tool", "content": "1", "tool_call_id": "a"}) == [("a", "1")]
-    (alone,) = results({"role": "tool", "content": "1"})
-    assert alone[0]
+@pytest.mark.parametrize("before", [[], ["asked"], ["answered"]])
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ({}, "a tool"),
+        ({"tool_call_id": "a"}, "a tool"),
+        ({"tool_name": "add"}, "add"),
+        ({"name": "add", "tool_call_id": "a"}, "add"),
+    ],
+)
+def test_a_result_that_no_call_waits_for_is_told_as_text(
+    before: list[str], named: dict[str, Json], told: str
+) -> None:
+    """Clients that lose calls keep their results, which other providers refuse without them."""
+    said: list[Json] = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Wait"}]
+    if "answered" in before:
+        said = [asking(calling("add", x=1)), {"role": "tool", "content": "0"}]
+
+    *_, last = turns(*(said if before else []), {"role": "tool", "content": "1", **named})
+
+    assert last == Message("user", (Text(f"[The result of {told}]\n"), Text("1")))
 
 
 @pytest.mark.parametrize(
@@ -407,7 +424,7 @@ def test_each_call_is_answered_once_by_its_id_else_its_name_else_its_turn() -> N
     )
 
     told = [part.call_id for turn in answers for part in turn.parts if isinstance(part, ToolResult)]
-    assert told == ["z", "x", "y", "w", "other"]
+    assert told == ["z", "x", "y", "w"]
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
