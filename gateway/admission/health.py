@@ -28,10 +28,10 @@ class Health:
     A limit of 0 never does.
 
     It stays shut for 10 s, after each failed probe for twice as long, up to 5 min; who has no other
-    to ask goes all the same, one at a time. Failures are the provider's or the network's; what it
-    refuses is none, and neither is a rate limit. After an
-    overload (503, 529) others are asked rather, for 5 s, and so they are where a rate limit has let
-    nothing through for a while, for as long again, up to 1 min: its word is not to be relied on.
+    to ask goes all the same, one at a time until an answer begins. Failures are the provider's or
+    the network's; what it refuses is none, and neither is a rate limit. After an overload (503,
+    529) others are asked rather, for 5 s, and so they are where a rate limit has let nothing
+    through for a while, for as long again, up to 1 min: its word is not to be relied on.
     A limit that three times refused who came after the time that it had named, for 10 s or more,
     and let nobody through meanwhile, ``is_no_window``: money that is gone, or a limit of nothing.
     One that its provider does not have (any more) is asked after the others for 1 min, ``is_gone``
@@ -50,6 +50,7 @@ class Health:
     refused_at: float = 0.0
     shut_s: float = 0.0
     probing: bool = False
+    heard: bool = False
     is_gone: bool = False
     in_vain: int = 0
     named_until: float = 0.0
@@ -58,7 +59,10 @@ class Health:
         """Return whether a call may go; the *last* that could be asked is not left out.
 
         Nobody else would answer: while it is shut one call at a time finds out what becomes of it.
+        An answer that has begun, and may last for minutes, tells that already.
         """
+        if last and self.probing and self.heard:
+            return "open"
         if now < self.until:
             return "probe" if last and not self.probing else "shut"
         if not self.shut_s:
@@ -71,7 +75,7 @@ class Health:
 
     def probe(self) -> None:
         """Note that one call goes alone."""
-        self.probing = True
+        self.probing, self.heard = True, False
 
     def withdraw(self) -> None:
         """Note that the probe was not made after all."""
@@ -117,6 +121,7 @@ class Health:
 
     def began(self) -> None:
         """Note an answer that has begun: nothing is refused any more."""
+        self.heard = True
         if self.refused_since is not None or self.is_gone:
             self.refused_since, self.is_gone, self.busy_until = None, False, 0.0
 

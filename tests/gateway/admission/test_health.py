@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gateway.admission.health import Health
 
 
@@ -114,6 +116,22 @@ def test_the_last_that_could_be_asked_is_asked_by_one_at_a_time_while_it_is_shut
     health.probe()
     health.succeeded()
     assert health.gate(1) == "open"
+
+
+@pytest.mark.parametrize("now", [1.0, 10.0])
+def test_an_answer_to_the_probe_that_has_begun_lets_others_go_who_have_no_other(now: float) -> None:
+    """It may be streamed for minutes."""
+    health = shut()
+    health.began()  # an answer to an earlier call tells nothing of this one
+    health.probe()
+    assert health.gate(now, last=True) == "shut"
+    health.began()
+
+    assert (health.gate(now, last=True), health.gate(now)) == ("open", "shut")
+    health.failed(now)
+    assert health.gate(now) == "shut"
+    health.probe()
+    assert health.gate(now, last=True) == "shut"
 
 
 def test_a_limit_whose_word_is_in_vain_three_times_is_no_window() -> None:
