@@ -62,12 +62,18 @@ def parts_of(turn: JsonObject, at: str) -> tuple[Part, ...]:
 class _Open:
     """Calls that have no result yet; each is found and taken without a look at all others."""
 
-    def __init__(self, calls: Sequence[ToolCall] = ()) -> None:
-        self._calls = dict(enumerate(calls))
+    def __init__(self) -> None:
+        self._made = 0
+        self._calls: dict[int, ToolCall] = {}
         self._places: dict[tuple[str, str], deque[int]] = defaultdict(deque)
-        for place, call in self._calls.items():
+
+    def add(self, calls: Sequence[ToolCall]) -> None:
+        """Open *calls* beside those that are open."""
+        for place, call in enumerate(calls, self._made):
+            self._calls[place] = call
             for known in (("id", call.id), ("name", call.name), _ANY):
                 self._places[known].append(place)
+        self._made += len(calls)
 
     def take(self, call_id: str | None, name: str | None) -> ToolCall | None:
         """Take the call of that id, else the first of that name, else the first of all."""
@@ -80,11 +86,15 @@ class _Open:
 
 
 class _Turns:
-    """Reads turn by turn; ``open`` are the calls that have no result yet."""
+    """Reads turn by turn; ``open`` are the calls that have no result yet.
+
+    Some clients give each of several calls a turn of its own, and the results after all of them.
+    """
 
     def __init__(self) -> None:
         self._made = 0
         self._open = _Open()
+        self._calls_go_on = False
 
     def turn(self, turn: Json, at: str) -> Message:
         """Return *turn* as a message."""
@@ -92,6 +102,7 @@ class _Turns:
             raise wrong(at, "an object")
         at += "."
         role = required(turn, "role", at)
+        self._calls_go_on = self._calls_go_on and role == "assistant"
         if role in _ROLES:
             return Message(_ROLES[role], parts_of(turn, at) or (Text(""),), None, _rest(turn))
         if role == "assistant":
@@ -106,7 +117,10 @@ class _Turns:
             self._call(call, f"{at}tool_calls[{place}]")
             for place, call in enumerate(items(turn, "tool_calls", at))
         ]
-        self._open = _Open(calls) if calls else self._open
+        if calls and not self._calls_go_on:
+            self._open = _Open()
+        self._open.add(calls)
+        self._calls_go_on = bool(calls)
         thinking = (Thinking(thought),) if thought else ()
         return Message("assistant", (*thinking, *parts_of(turn, at), *calls), None, _rest(turn))
 

@@ -162,6 +162,37 @@ def test_results_without_ids_go_by_the_names_of_their_tools(word: str) -> None:
     assert results(*talk) == [(two, "two"), (one, "one"), (three, "three")]
 
 
+def answered(*messages: Json) -> list[tuple[str, str]]:
+    """Return the text of each result, and what was called."""
+    parts = [part for message in turns(*messages) for part in message.parts]
+    called = {part.id: part.arguments for part in parts if isinstance(part, ToolCall)}
+    return [
+        (part.parts[0].text, called.get(part.call_id, ""))
+        for part in parts
+        if isinstance(part, ToolResult) and isinstance(part.parts[0], Text)
+    ]
+
+
+@pytest.mark.parametrize("named", [{}, {"tool_name": "add"}])
+def test_calls_in_turns_of_their_own_are_answered_in_their_order(named: Json) -> None:
+    """Strands' client says each of several calls in a turn, and all results after them."""
+    apart = [asking(calling("add", a=1)), asking(calling("add", a=2))]
+    results = [{"role": "tool", "content": str(place), **named} for place in (1, 2)]
+
+    assert answered(*apart, *results) == [("1", '{"a":1}'), ("2", '{"a":2}')]
+
+
+@pytest.mark.parametrize(
+    "after", [{"role": "user", "content": "b"}, {"role": "assistant", "content": "b"}]
+)
+def test_a_call_that_was_never_answered_takes_no_later_result(after: Json) -> None:
+    again = asking(calling("add", a=2))
+
+    told = answered(asking(calling("add", a=1)), after, again, {"role": "tool", "content": "2"})
+
+    assert told == [("2", '{"a":2}')]
+
+
 def test_an_id_that_the_call_has_lost_goes_by_the_place() -> None:
     talk: list[Json] = [
         asking(calling("add", x=1), calling("add", x=2)),
