@@ -22,6 +22,7 @@ from gateway.pacing.refusals import refused
 from gateway.stores.database.rows import packed
 from gateway.stores.ledger import Amounts, LedgerStore, Settlement, WindowReading
 from gateway.stores.readings import readings as read_windows
+from gateway.upstream.faults import lacks_model
 from gateway.upstream.head import Head
 from techniques.core.errors import RequestRejected, UpstreamFailed
 
@@ -170,7 +171,8 @@ class Lease:
             return
         if error.kind in _UP:
             # a name that ends in * is the client's word: there may never have been such a model
-            gone = error.kind == "unknown_model" and not asking.label.endswith("*")
+            gone = error.kind == "unknown_model" and lacks_model(error.said)
+            gone = gone and not asking.label.endswith("*")
             self._health().gone(now) if gone else self._health().succeeded()
             self._settle(row, {name: 0 for name in asking.needs if ":requests:" not in name})
             return

@@ -17,7 +17,7 @@ from gateway.stores.ledger import WindowSpec
 from gateway.upstream.account import Account
 from gateway.upstream.provider import Target
 from techniques.core.channel import ask
-from techniques.core.errors import UpstreamFailed
+from techniques.core.errors import Said, UpstreamFailed
 from techniques.core.groups import task_group
 from tests.gateway.pacing.provider import Answer, Provider, failure, refusal
 from tests.gateway.pacing.scene import PRICE, QUESTION, Paced, Straight, per_minute
@@ -139,8 +139,12 @@ async def test_a_model_that_is_down_is_passed_over() -> None:
     assert (len(one.began), len(two.began)) == (5, 8)
 
 
-def gone() -> Answer:
-    return failure("unknown_model", 404)
+def gone(code: str | None = "model_not_found", message: str = "") -> Answer:
+    """Return the failure of a model that is not there, as the provider says it."""
+    answer = failure("unknown_model", 404)
+    assert isinstance(answer.error, UpstreamFailed)
+    answer.error.said = Said(404, message, code=code)
+    return answer
 
 
 async def test_a_model_that_is_gone_is_asked_after_the_others_for_a_minute() -> None:
@@ -155,6 +159,18 @@ async def test_a_model_that_is_gone_is_asked_after_the_others_for_a_minute() -> 
         await call(paced, fast, slow)
 
     assert (len(one.began), len(two.began)) == (2, 16)
+
+
+async def test_what_a_client_has_written_takes_a_model_from_nobody() -> None:
+    words = "Previous response with id 'unknown model' not found."
+    paced, one = Paced(), Provider(gone("previous_response_not_found", words))
+    two = Provider(Answer(takes_s=0))
+    fast, slow = served("fast", one, "a"), served("slow", two, "b")
+
+    for _ in range(4):
+        await call(paced, fast, slow)
+
+    assert (len(one.began), fast.account.gone()) == (4, 0)
 
 
 async def test_one_that_is_there_again_is_asked_first() -> None:
