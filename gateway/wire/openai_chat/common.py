@@ -30,6 +30,17 @@ def is_legacy(call: Call) -> bool:
     return bool(body.get("functions")) and not body.get("tools")
 
 
+def thought(call: Call, text: str) -> JsonObject:
+    """Return the *text* of reasoning in the fields that the client reads.
+
+    Who asks for it in OpenRouter's words, ``reasoning``, reads it under that name alone.
+    """
+    said: JsonObject = {"reasoning_content": text}
+    return (
+        {**said, "reasoning": text} if isinstance(call.relay.body.get("reasoning"), dict) else said
+    )
+
+
 def reason_of(reason: FinishReason, *, legacy: bool = False) -> str:
     """Return OpenAI's word for *reason*."""
     return "function_call" if legacy and reason == "tool_calls" else _REASONS[reason]

@@ -15,6 +15,7 @@ from gateway.wire.openai_chat.common import (
     is_legacy,
     reason_of,
     reported,
+    thought,
 )
 from gateway.wire.openai_chat.custom import names_of
 from gateway.wire.openai_chat.failure import error_of
@@ -88,7 +89,7 @@ class ChunkEncoder:
             case TextDelta():
                 return self._chunk({"content": event.text}, event.logprobs)
             case ThinkingDelta():
-                return self._chunk({"reasoning_content": event.text}) if event.text else b""
+                return self._chunk(thought(self._call, event.text)) if event.text else b""
             case ToolCallStarted() | ToolCallDelta():
                 return self._tool(event)
             case _:

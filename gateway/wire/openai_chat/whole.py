@@ -13,6 +13,7 @@ from gateway.wire.openai_chat.common import (
     is_legacy,
     reason_of,
     reported,
+    thought,
 )
 from gateway.wire.openai_chat.fields import NAME
 from gateway.wire.tiers import openais
@@ -65,7 +66,7 @@ def _message(asked: Call, reply: Reply, *, legacy: bool) -> JsonObject:
         "refusal": reply.refusal or None,
     }
     if reply.thinking:
-        message["reasoning_content"] = reply.thinking
+        message |= thought(asked, reply.thinking)
     message |= _details(reply)
     if told := [one for one in map(annotation, reply.citations) if one]:
         message["annotations"] = told

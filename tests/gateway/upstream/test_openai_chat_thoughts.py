@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import orjson
 import pytest
 
 from gateway.config import ModelConfig, ProviderConfig
 from gateway.policy.targets import target_of
-from gateway.upstream.provider import Target
+from gateway.upstream.provider import HttpCall, Target
+from gateway.wire.openai_chat import OpenAIChat
 from techniques.core.errors import RequestRejected
 from techniques.core.events import Warned
-from techniques.core.request import Message, Text, Thinking, said
+from techniques.core.request import Message, Request, Text, Thinking, said
 from tests.gateway.upstream.openai_chat_calls import neutral, relayed, written
 
 OPENAI = "https://api.openai.com/v1"
@@ -91,3 +93,56 @@ def test_a_body_written_for_a_technique_keeps_to_the_same() -> None:
     assert "reasoning_content" not in written(request, at(OPENAI, "gpt-4o"))[0]["messages"][1]
     sent, _ = written(request, at(OWN, "Qwen/Qwen3-8B"))
     assert sent["messages"][1]["reasoning_content"] == "two and two"
+
+
+WISHES: list[tuple[dict[str, Any], str]] = [
+    ({"reasoning": {"effort": "low"}}, "low"),
+    ({"reasoning": {"enabled": True, "max_tokens": 9000}}, "high"),
+    ({"reasoning": {"enabled": False}}, "none"),
+    ({"thinking": {"type": "enabled", "budget_tokens": 1500}}, "low"),
+    ({"enable_thinking": True}, "medium"),
+    ({"think": False}, "none"),
+    ({"reasoning": {"effort": "high"}, "reasoning_effort": "low"}, "high"),
+]
+
+
+def wished(words: dict[str, Any], to: Target, *, strict: bool = False) -> tuple[Any, HttpCall]:
+    body = {"model": "m", "messages": [{"role": "user", "content": "why?"}], **words}
+    relay = OpenAIChat().decode(body, orjson.dumps(body)).relay
+    return written(Request("m", strict=strict, dialect="openai_chat", relay=relay), to)
+
+
+@pytest.mark.parametrize(("words", "effort"), WISHES)
+@pytest.mark.parametrize("address", [OPENAI, OWN])
+def test_a_wish_in_another_hosts_words_is_said_in_openais(
+    words: dict[str, Any], effort: str, address: str
+) -> None:
+    sent, call = wished(words, at(address, "gpt-5.2"))
+
+    assert sent["reasoning_effort"] == effort
+    assert sent.keys() == {"model", "messages", "reasoning_effort"}
+    assert call.warnings == ()
+
+
+def test_words_that_wish_for_nothing_are_left_out_by_name() -> None:
+    sent, call = wished({"reasoning": {"exclude": True}}, at(OPENAI, "gpt-5.2"))
+
+    assert sent.keys() == {"model", "messages"}
+    assert call.warnings == (Warned("field_dropped", "reasoning"),)
+
+
+def test_a_model_that_cannot_think_is_not_told_to() -> None:
+    sent, call = wished({"reasoning": {"effort": "low"}}, at(OPENAI, "gpt-4o"))
+
+    assert sent.keys() == {"model", "messages"}
+    assert call.warnings
+    with pytest.raises(RequestRejected):
+        wished({"reasoning": {"effort": "low"}}, at(OPENAI, "gpt-4o"), strict=True)
+
+
+@pytest.mark.parametrize("words", [words for words, _ in WISHES] + [{"reasoning_effort": "low"}])
+def test_a_host_that_may_know_the_words_gets_them_as_they_are(words: dict[str, Any]) -> None:
+    sent, call = wished(words, at(OWN, "my-own-model"))
+
+    assert {name: sent[name] for name in words} == words
+    assert call.warnings == ()

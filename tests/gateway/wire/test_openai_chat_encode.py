@@ -131,6 +131,22 @@ def test_thinking_refusals_and_logprobs_are_told_par_06_rsn_03() -> None:
     assert [chunk["choices"][0]["logprobs"] for chunk in said] == [None, None, None, logprobs, None]
 
 
+@pytest.mark.parametrize("asked", [{"effort": "low"}, {"max_tokens": 900}, {"enabled": True}, {}])
+def test_who_asks_in_openrouters_words_is_told_in_them(asked: dict[str, Any]) -> None:
+    body = {"model": "fast", "messages": [{}], "reasoning": asked}
+    told = {"reasoning_content": "why", "reasoning": "why"}
+    to = OpenAIChat().encoder(OpenAIChat().decode({**body, "stream": True}, b""), "req_1", "fast")
+
+    assert deltas(to, ThinkingDelta("why"), TextDelta("a"), Finished())[1:3] == [
+        told,
+        {"content": "a"},
+    ]
+    plain = OpenAIChat().decode(body, b"")
+    sent = OpenAIChat().whole(plain, Reply((Thinking("why"), Text("a"))), QUIET)
+    message = orjson.loads(sent)["choices"][0]["message"]
+    assert {name: message[name] for name in told} == told
+
+
 def details(*pieces: Json, dialect: str = "openai_chat") -> Opaque:
     return Opaque(dialect, {"reasoning_details": list(pieces)}, thinking=True)
 

@@ -16,7 +16,7 @@ from gateway.upstream.providers.openai_chat.adapt import Body, adapt
 from gateway.upstream.providers.openai_chat.payload import DIALECT
 from gateway.upstream.providers.openai_chat.signed import returned, signed
 from gateway.upstream.providers.openai_chat.stops import parted
-from gateway.upstream.providers.openai_chat.thinking import steered, thinking
+from gateway.upstream.providers.openai_chat.thinking import steered, thinking, understood
 from gateway.upstream.providers.openai_chat.thoughts import unthought
 from gateway.upstream.providers.openai_chat.turns import tools_of, turns_of
 from gateway.upstream.retold import retold
@@ -49,7 +49,8 @@ def encode(request: Request, target: Target) -> HttpCall:
     if relay is not None and relay.dialect == DIALECT:
         losses = Losses(strict=request.strict)
         body = _relayed(request, relay, target)
-        body = steered(body, relay, target, losses) if target.steered else body
+        say = steered if target.steered else understood
+        body = say(body, relay, target, losses)
         can = target.relayed
     else:
         request = request.decoded()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from gateway.config.thinking import Style
@@ -11,7 +12,7 @@ from gateway.upstream.openai.payload import as_list, as_object
 from gateway.upstream.provider import Target
 from gateway.upstream.providers.openai_chat.adapt import Body, without
 from gateway.upstream.thinking import LEAST_BUDGET, Settled, Thinks, budget_of, settle
-from techniques.core.json import Json, JsonObject
+from techniques.core.json import NOTHING, Json, JsonObject
 from techniques.core.request import Relay, ThinkingWish
 
 SPELLED: Final[Mapping[Style, tuple[str, ...]]] = {
@@ -51,6 +52,20 @@ def steered(body: Body, relay: Relay, target: Target, losses: Losses) -> Body:
         wish = relay.decode().thinking
     wish = wish or target.thinking
     return body if wish is None else thinking(body, wish, target, losses)
+
+
+def understood(body: Body, relay: Relay, target: Target, losses: Losses) -> Body:
+    """Return a relayed *body* without other hosts' words for thinking, if *target* refuses those.
+
+    What they wish for is said in its own. A host that refuses nothing gets them as they are.
+    """
+    foreign = _WORDS & body.keys() - {_STANDARD, *SPELLED.get(target.thinks.style, ())}
+    if not target.refuses or not foreign:
+        return body
+    wish = relay.decode().thinking
+    if wish is not None:
+        return thinking(body, replace(wish, extra=NOTHING), target, losses)
+    return without(body, sorted(foreign), losses)
 
 
 def thinking(body: Body, wish: ThinkingWish, target: Target, losses: Losses) -> Body:
