@@ -41,7 +41,10 @@ ASKED: Final[dict[str, dict[str, Json]]] = {
 
 
 class Sent(NamedTuple):
-    """What a provider is told, and what of the rest is named as lost."""
+    """What a provider is told, and what of the rest is named as lost.
+
+    Where a provider takes no stop texts the gateway stops itself.
+    """
 
     fields: dict[str, Json]
     lost: tuple[str, ...] = ()
@@ -66,13 +69,11 @@ SENT: Final[dict[tuple[str, str], Sent]] = {
             "metadata": {"k": "v"},
             "service_tier": "flex",
         },
-        ("stop", "seed", "logit_bias"),
+        ("seed", "logit_bias"),
     ),
     ("messages", "openai_chat"): Sent(_CHAT, ("top_k",)),
     ("messages", "anthropic"): Sent(ASKED["messages"]),
-    ("messages", "openai_responses"): Sent(
-        {"max_output_tokens": 77, "user": "u-1"}, ("top_k", "stop")
-    ),
+    ("messages", "openai_responses"): Sent({"max_output_tokens": 77, "user": "u-1"}, ("top_k",)),
     ("responses", "openai_chat"): Sent(
         {"max_tokens": 77, "user": "u-1"}, ("metadata", "service_tier")
     ),
@@ -82,7 +83,7 @@ SENT: Final[dict[tuple[str, str], Sent]] = {
     ("ollama", "anthropic"): Sent(
         {"max_tokens": 77, "stop_sequences": ["A", "B"], "top_k": 3}, ("seed",)
     ),
-    ("ollama", "openai_responses"): Sent({"max_output_tokens": 77}, ("top_k", "stop", "seed")),
+    ("ollama", "openai_responses"): Sent({"max_output_tokens": 77}, ("top_k", "seed")),
 }
 _NOT_OURS: Final = {"model", "messages", "input", "stream", "stream_options", "store"}
 
