@@ -46,6 +46,7 @@ def head_of(visit: Visit) -> Headers:
     headers += _tools(visit)
     handed = handed_on(visit.dialect, ledger, visit.error, utc_now())
     headers += [(name.encode(), _one_line(value)) for name, value in handed.items()]
+    visit.warned = len(ledger.warnings)
     if ledger.warnings:
         headers.append((b"x-lockgate-warnings", _one_line("; ".join(_warnings(ledger)))))
     return headers
@@ -96,6 +97,11 @@ def _is_streamed(visit: Visit) -> bool:
     return visit.asked is not None and visit.asked.call.streamed and visit.error is None
 
 
+def _is_warned_late(visit: Visit) -> bool:
+    """Tell whether something is to be warned of that the head of a stream could not tell."""
+    return _is_streamed(visit) and len(visit.ledger.warnings) > visit.warned
+
+
 def _one_line(text: str) -> bytes:
     """Return *text*, in which a client's own words may stand, as what a header can hold."""
     plain = text[:_MOST_TOLD]
@@ -115,7 +121,7 @@ def summary_of(visit: Visit) -> Summary:
     assert asked is not None
     trailer: dict[str, Json] | None = None
     told = plan.card is not None or _speaks_lockgate(visit) or len(ledger.rows) > 1
-    if told or ledger.tools:
+    if told or ledger.tools or _is_warned_late(visit):
         answered = ledger.answering or plan.model.target
         trailer = {
             "request_id": visit.request_id,

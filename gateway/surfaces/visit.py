@@ -18,7 +18,8 @@ from techniques.core.errors import GatewayError
 class Visit:
     """One request, as far as it has come. ``run`` names its run if that is written down.
 
-    ``keeping`` keeps its answer, None where that is not kept.
+    ``keeping`` keeps its answer, None where that is not kept. ``warned`` is how many warnings its
+    head told of.
     """
 
     request_id: str
@@ -38,6 +39,7 @@ class Visit:
     decoded: float = 0.0
     planned: float = 0.0
     leaving: Leaving | None = None
+    warned: int = 0
 
     def keep(self, keeping: Keeping | None) -> None:
         """Have *keeping* keep the answer; what goes wrong with that is told with the rest."""

@@ -6,7 +6,17 @@ from structlog.testing import capture_logs
 
 from gateway.policy.keys import Caller, KeyRing, digest
 from techniques.core.json import Json
-from tests.gateway.surfaces.scene import Client, Stage, chat, refused, streamed, whole
+from tests.fakes import script
+from tests.gateway.surfaces.scene import (
+    ENDED,
+    TOLD,
+    Client,
+    Stage,
+    chat,
+    refused,
+    streamed,
+    whole,
+)
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 DOOR = KeyRing("s", [(digest("s", "key"), Caller("team", techniques=frozenset()))])
@@ -251,6 +261,46 @@ async def test_a_warning_never_writes_a_header_of_the_clients_own() -> None:
     told = client.headers["x-lockgate-warnings"]
     assert "field_dropped" in told
     assert told.isprintable()
+
+
+FILE: Json = {"type": "file", "file": {"name": "a.pdf"}}
+
+
+async def test_what_is_lost_of_an_answer_is_told_with_it() -> None:
+    message = {"role": "assistant", "content": "fine", "annotations": [FILE], "audio": {"id": "a"}}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    answer = whole()
+    answer.steps = (orjson.dumps({"choices": [choice]}),)
+
+    client = await Stage(answer, dialect="anthropic").serve(chat(max_tokens=5))
+
+    told = client.headers["x-lockgate-warnings"]
+    assert told == "citations_dropped: file; answer_part_dropped: audio"
+    assert client.json["content"] == [{"type": "text", "text": "fine"}]
+
+
+async def test_what_is_lost_of_a_stream_is_told_at_its_end_to_everybody() -> None:
+    late = script.chunk({"annotations": [FILE]})
+    stage = Stage(streamed(*TOLD[:3], late, TOLD[3], *ENDED), dialect="anthropic")
+
+    client = await stage.serve(chat(stream=True, max_tokens=5))
+
+    assert "x-lockgate-warnings" not in client.headers
+    (comment,) = [line for line in client.content.split(b"\n") if line.startswith(b": lockgate ")]
+    trailer = orjson.loads(comment.removeprefix(b": lockgate "))
+    assert trailer["warnings"] == ["citations_dropped: file"]
+
+
+async def test_what_the_head_of_a_stream_has_told_is_not_told_again() -> None:
+    early = script.chunk({"content": "a", "annotations": [FILE]})
+    told = Stage(streamed(early, *TOLD, *ENDED), dialect="anthropic")
+
+    client = await told.serve(chat(stream=True, max_tokens=5, seed=1))
+
+    assert client.headers["x-lockgate-warnings"].startswith("field_dropped: seed")
+    assert (b": lockgate " in client.content) is (
+        "citations_dropped" not in client.headers["x-lockgate-warnings"]
+    )
 
 
 async def test_a_technique_is_counted_with_all_its_calls() -> None:
