@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pydantic import BaseModel
 
@@ -11,6 +11,7 @@ from gateway.channels.overheard import Heard
 from gateway.metering.caps import Caps
 from gateway.metering.routed import Routed
 from gateway.policy.models import Model
+from pricing.record import record
 from router_service.contract import RouteQuery
 from techniques.core.events import Warned
 from techniques.core.json import Json
@@ -25,7 +26,7 @@ BY_WISH = "asked for"
 """... that the call itself asked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Plan:
     """What will be done for a call, and why.
 
@@ -73,7 +74,7 @@ class Plan:
         return self.models[0]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Defaults:
     """What the configuration says for calls that wish for nothing."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from pydantic import BaseModel
@@ -19,6 +19,7 @@ from gateway.policy.models import Catalogue, Model
 from gateway.policy.wishes import NOTHING, Wishes
 from gateway.wire.dialect import Call
 from pricing.price import PICO
+from pricing.record import record
 from router_service.arms import PLAIN as PLAIN_ARM
 from router_service.arms import Arm
 from techniques.core.errors import Denied, RequestRejected, UnknownModel
@@ -34,7 +35,7 @@ CASCADE: Final = "cascade"
 """The technique that asks a model first, and a stronger one where it must."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Way:
     """What is to be done for *asked*, the model that was asked for, and what decided it.
 
@@ -57,7 +58,7 @@ class _Way:
         return self.arm is not None and self.arm.technique == NONE and bool(self.arm.effort)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Planner:
     """Makes plans from the configuration's models, the techniques' cards and the defaults.
 

@@ -8,7 +8,7 @@ an error that names it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import Final, Literal, NoReturn
@@ -27,6 +27,7 @@ from gateway.policy.wished import (
     whole,
     word,
 )
+from pricing.record import record
 from techniques.core.errors import RequestRejected
 from techniques.core.events import Warned
 from techniques.core.json import Json
@@ -38,7 +39,7 @@ _OTHER_NAMES: Final = {f"{PREFIX}session-id": f"{PREFIX}session"}
 _LONGEST_NAME: Final = 64  # characters of a name that is unknown are told
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Wishes:
     """What one request asks for; None: nothing was said.
 
@@ -80,7 +81,7 @@ class Wishes:
         return self.said.get(name, f"{PREFIX}{name}")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Wish:
     """How a wish's value is read, and what it means.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from gateway.runs.questions import Questions
 from gateway.stores.journal.memory import wall_ms
 from gateway.stores.journal.records import JournalLost, RunRecord, StepRecord
 from gateway.stores.journal.seal import JournalSealed
+from pricing.record import record
 from techniques.core.errors import (
     GatewayError,
     HeldBack,
@@ -22,7 +22,7 @@ Ambiguous: TypeAlias = Literal["retry", "ask", "fail"]
 Why: TypeAlias = Literal["suspended", "left", "cancelled", "failed", "stale"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Terms:
     """How a run is carried out.
 
@@ -49,7 +49,7 @@ class Sending(NamedTuple):
     shown: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Stop:
     """Why a run stops before its end: *error* is told, and the rest is how it then stands."""
 

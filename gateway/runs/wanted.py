@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from secrets import token_hex
 
 from gateway.runs.questions import Questions
 from gateway.runs.terms import Ambiguous, Terms
 from gateway.stores.journal.records import RunName, RunRecord, Sent
+from pricing.record import record
 from techniques.core.channel import EventStream
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RunPolicy:
     """How runs are kept.
 
@@ -46,7 +46,7 @@ class RunPolicy:
         return Terms(does, self.linger_s, self.continues, clock, self.questions)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Wanted:
     """What is to be carried out, and how it is asked for.
 
@@ -118,7 +118,7 @@ class Wanted:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Begun:
     """A run as it was found or begun: its name, its answer, and whether that was there already."""
 

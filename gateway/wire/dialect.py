@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from pricing.record import record
@@ -52,7 +52,7 @@ UNTIMED: Final = Times()
 """The times of a request that nobody measured."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Summary:
     """What a whole run came to, for the client to see at its end.
 
@@ -99,7 +99,7 @@ def with_total(told: JsonObject, beside: JsonObject, summary: Summary) -> JsonOb
     return {**told, "lockgate": {**beside, **counts, "cost_source": summary.cost_source}}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Failure:
     """An error response: its body is JSON bytes, an object.
 

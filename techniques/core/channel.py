@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol, TypeAlias
 
+from pricing.record import record
 from techniques.core.capabilities import Capabilities
 from techniques.core.events import Event
 from techniques.core.groups import task_group
@@ -41,7 +42,7 @@ class Channel(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Member:
     """A channel that a technique may use, and what the model behind it can do.
 
@@ -64,7 +65,7 @@ class Member:
         return self.channel.open(request)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Channels:
     """The members that a technique may use.
 

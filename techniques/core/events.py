@@ -13,7 +13,6 @@ is one part; ``Signed`` closes the thinking before it, a ``ToolCallStarted`` ope
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from pricing.record import record
@@ -32,7 +31,7 @@ TracedKind = Literal["text", "thinking", "refusal", "call"]
 call (the tool's name, then its arguments)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Started:
     """The provider began to answer; ``id`` and ``model`` are its own names, "" if it gave none.
 
@@ -44,7 +43,7 @@ class Started:
     fingerprint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TextDelta:
     """Some more of the answer's text.
 
@@ -56,28 +55,28 @@ class TextDelta:
     logprobs: Json = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ThinkingDelta:
     """Some more of the model's reasoning. An empty text opens a block that may stay empty."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Signed:
     """The signature of the thinking before it: the block is complete."""
 
     signature: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Redacted:
     """A whole block of reasoning that only its maker can read."""
 
     data: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RefusalDelta:
     """Some more of a refusal that the provider keeps apart from the text.
 
@@ -88,14 +87,14 @@ class RefusalDelta:
     logprobs: Json = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Cited:
     """A source of what was said: it comes when all of that has come."""
 
     citation: Citation
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ToolCallStarted:
     """A tool call begins; ``index`` counts the calls of this answer from 0.
 
@@ -108,7 +107,7 @@ class ToolCallStarted:
     extra: Mapping[str, Json] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ToolCallDelta:
     """Some more of the arguments' JSON text of the call with ``index``, and of its ``extra``."""
 
@@ -117,7 +116,7 @@ class ToolCallDelta:
     extra: Mapping[str, Json] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class BlockAdded:
     """A whole block that only its own dialect knows."""
 
@@ -139,7 +138,7 @@ class UsageReported:
     searches: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Note:
     """Something worth recording that is no part of the answer, such as a vote count.
 
@@ -150,7 +149,7 @@ class Note:
     data: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Warned:
     """Something that the caller should know and that stopped nothing.
 
@@ -161,7 +160,7 @@ class Warned:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Provisional:
     """The best answer so far, in full; what is committed in the end may be another.
 
@@ -171,7 +170,7 @@ class Provisional:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Traced:
     """Some more text of a technique's sub-call, for clients that want to look inside.
 
@@ -226,7 +225,7 @@ Piece: TypeAlias = (
 """An event that carries some of the answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Choice:
     """An *event* of a further answer, beside the one that the stream is about.
 

@@ -10,11 +10,11 @@ from contextlib import (
     asynccontextmanager,
     nullcontext,
 )
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import anyio
 
+from pricing.record import record
 from techniques.core.channel import Channel, Member, ask
 from techniques.core.errors import DeadlinePassed, GatewayError
 from techniques.core.events import Event
@@ -29,7 +29,7 @@ Heard: TypeAlias = Event | GatewayError
 """What is heard of a call that is under way; its failure, if it fails, comes last."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Asking:
     """One call to make: ``request`` to ``member``.
 
@@ -42,7 +42,7 @@ class Asking:
     again: Callable[[Reply], Request | None] = lambda _reply: None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Answered:
     """How the call at *place* of the sequence ended."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from pricing.record import record
 from pricing.usage import Usage
 from techniques.core.citation import Citation, fitted, within
 from techniques.core.errors import StreamBroken
@@ -38,7 +39,7 @@ from techniques.core.request import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Reply:
     """A finished answer. ``logprobs`` is OpenAI's object for the whole text, if it was given.
 

@@ -7,7 +7,7 @@ an encoder of ``Request.dialect`` writes both back, every other one names them a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from pricing.record import record
@@ -16,7 +16,7 @@ from techniques.core.json import NOTHING, Json
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Text:
     """Some text. ``cache`` is a prompt-cache mark (Anthropic's ``cache_control`` object)."""
 
@@ -25,7 +25,7 @@ class Text:
     extra: Mapping[str, Json] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Image:
     """A picture: exactly one of ``url``, ``data`` (base64, with ``media_type``) and ``file_id``."""
 
@@ -38,7 +38,7 @@ class Image:
     extra: Mapping[str, Json] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Document:
     """A file: exactly one of ``url``, ``data`` (base64), ``text`` (plain) and ``file_id``."""
 
@@ -52,7 +52,7 @@ class Document:
     extra: Mapping[str, Json] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Audio:
     """Sound: ``data`` is base64, ``format`` such as ``wav``."""
 
@@ -61,7 +61,7 @@ class Audio:
     extra: Mapping[str, Json] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Thinking:
     """A model's reasoning. ``signature`` goes back to its maker byte for byte, or not at all."""
 
@@ -69,21 +69,21 @@ class Thinking:
     signature: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RedactedThinking:
     """Reasoning that only its maker can read; ``data`` goes back byte for byte."""
 
     data: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Refusal:
     """A model's words of refusal, where a dialect keeps them apart from its text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ToolCall:
     """A model's wish to call a tool. ``arguments`` is JSON text as the model wrote it.
 
@@ -97,7 +97,7 @@ class ToolCall:
     extra: Mapping[str, Json] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ToolResult:
     """What a tool gave back for the call with ``call_id``; its ``parts`` are texts and images."""
 
@@ -108,7 +108,7 @@ class ToolResult:
     extra: Mapping[str, Json] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Opaque:
     """A content block that only ``dialect`` knows, as it came.
 
@@ -134,7 +134,7 @@ Part: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Message:
     """One turn of a conversation. Tool results stand in a turn of role ``tool``."""
 
@@ -154,7 +154,7 @@ def said(role: Role, text: str) -> Message:
     return Message(role, (Text(text),))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Tool:
     """A function that the model may call. ``parameters`` is a JSON schema."""
 
@@ -166,7 +166,7 @@ class Tool:
     extra: Mapping[str, Json] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ToolChoice:
     """Whether tools may, must or must not be called; ``name`` only with mode ``named``.
 
@@ -178,7 +178,7 @@ class ToolChoice:
     parallel: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ResponseFormat:
     """The form that the answer's text must have. ``schema`` only with kind ``json_schema``."""
 
@@ -189,7 +189,7 @@ class ResponseFormat:
     description: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ThinkingWish:
     """How much the model should reason before it answers.
 
@@ -208,7 +208,7 @@ class ThinkingWish:
         return self.effort != "none" if self.mode is None else self.mode != "off"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Sampling:
     """How to draw the answer. None: the caller left it to the model.
 

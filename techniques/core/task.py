@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import Generic, Literal, Protocol, TypeVar
 
+from pricing.record import record
 from techniques.core.json import Json
 from techniques.core.request import Request
 
@@ -29,7 +30,7 @@ class Unlimited:
         return calls
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ran:
     """What a program did. ``ended`` tells how, ``out`` and ``err`` what it wrote (cut if long).
 
@@ -109,7 +110,7 @@ class Uncalibrated:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Task(Generic[OptionsT]):
     """One request, the technique's own options, seeded dice and what may be spent.
 

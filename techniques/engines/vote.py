@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from pricing.record import record
 from techniques.core.events import Event, Note
 from techniques.core.fanout import Asking
 from techniques.core.json import Json
@@ -36,7 +37,7 @@ _TRIES: Final = 2
 _ASKED_FOR: Final = frozenset({"judge", "p_true"})  # a further call for each answer
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Voting:
     """How to vote.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 from typing import Final
 
+from pricing.record import record
 from techniques.core.json import Json
 from techniques.core.reply import Reply
 from techniques.parts.answers import Expected
@@ -22,7 +23,7 @@ _NUMBER: Final = "number|"
 _DIGITS: Final = 9  # of a sum of floats: what differs after them is a tie
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Cluster:
     """Candidates that gave one answer, by place."""
 
@@ -40,7 +41,7 @@ class Cluster:
         return sum(member.trust for member in self.members)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Election:
     """A vote's outcome.
 

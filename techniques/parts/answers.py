@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal, TypeAlias
 
+from pricing.record import record
 from techniques.core.json import NOTHING, Json
 from techniques.core.request import Request, Tool
 from techniques.parts.markers import ends
@@ -16,7 +17,7 @@ AnswerKind: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Expected:
     """The answer that a request asks for.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from pricing.record import record
 from techniques.core.errors import (
     DeadlinePassed,
     GatewayError,
@@ -22,7 +22,7 @@ from techniques.parts.keys import key_of
 from techniques.parts.refusals import refuses
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Candidate:
     """A reply that can be the answer.
 
@@ -47,7 +47,7 @@ class Candidate:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Erasure:
     """A draw that was lost. ``reply`` is what came of it, if anything did."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from pricing.record import record
 from techniques.core.reply import Reply
 from techniques.core.request import Message, Request, Text
 from techniques.parts.answers import Expected
@@ -34,7 +35,7 @@ _OTHERS: Final = 3  # lines that may stand after the one that was asked for
 _LONGEST: Final = 200  # characters: where words begin and end is looked at in no longer value
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LastLine:
     """The line that states the answer: asked for with ``asks``, or not at all if that is None."""
 

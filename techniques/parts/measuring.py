@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from pricing.record import record
 from techniques.core.task import Ran
 
 _LEAST_S: Final = 0.002  # of the smallest size: what is shorter drowns in noise
@@ -15,7 +15,7 @@ _STEPS: Final = (1, 1.5, 2, 3, 4, 6, 8)  # sizes, as multiples of the smallest
 _PATIENCE_S: Final = 4.0  # at work, after which no further size is begun
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Workload:
     """What a program is timed on.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
+
+from pricing.record import record
 
 _LONGEST: Final = 60  # digits; what is longer is no answer but a number meant to hurt
 _LARGEST_EXPONENT: Final = 308
@@ -40,7 +41,7 @@ _OF = re.compile(r"\s*(?:out\s+)?of\b[^\d.!?\n]{0,20}", re.IGNORECASE)
 _TEX_SPACE = re.compile(r"\\[,;!: ]|\{,\}(?=\d)|\\(?:text|mathrm|mbox)\s*\{([^{}]*)\}|\\(?=[$%])")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Quantity:
     """An exact number, and its unit in canonical form, "" if it has none that is known."""
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from pricing.record import record
 from techniques.core.json import Json
 from techniques.parts.matching import MatchMode
 
@@ -23,7 +23,7 @@ MODES: Final[tuple[ScoreMode, ...]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Scoring:
     """What counts: an exact comparison by ``mode``, None where there is nothing to compare with.
 

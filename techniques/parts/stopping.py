@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Final, TypeAlias
+
+from pricing.record import record
 
 FIRST_WAVE: Final = 3
 SCORE_NOISE: Final = 0.06
@@ -16,7 +17,7 @@ SURENESS_SPREAD: Final = 0.03
 _ROUNDING: Final = 1e-9  # sums of votes that should be whole may be off by this
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Lead:
     """How a vote stands: votes of the first and of what can beat it, and draws still to come.
 

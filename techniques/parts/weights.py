@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean, median, pvariance
 from typing import Final, Literal, TypeAlias
 
+from pricing.record import record
 from techniques.parts.stopping import SCORE_NOISE
 
 RuleName: TypeAlias = Literal["count", "raw", "softmax", "shrunk", "logodds"]
@@ -17,7 +17,7 @@ _SUREST: Final = 0.98  # no judge and no model is to be believed more than that
 _SHRUNK_TEMPERATURE: Final = 0.2
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Rule:
     """How evidence, 0 to 1, becomes weight.
 

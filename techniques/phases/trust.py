@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, TypeAlias
 
+from pricing.record import record
 from techniques.core.channel import Member
 from techniques.parts.candidates import Candidate
 from techniques.parts.trust import beside, outweighs, trusted
@@ -16,7 +17,7 @@ Drawer: TypeAlias = Callable[[int], Member]
 """Tells who draws at a place."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Trust:
     """What a vote of each model counts, by the member's id; each counts 1 where it is empty."""
 

@@ -18,6 +18,7 @@ from gateway.policy.familiar.rows import (
     header_row,
 )
 from gateway.policy.familiar.values import APPROACHES
+from pricing.record import record
 from techniques.core.errors import RequestRejected
 from techniques.core.events import Warned
 from techniques.core.json import Json, JsonObject
@@ -49,7 +50,7 @@ class Known(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Said:
     """One wish in another gateway's words: *at* is where it was said."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -17,6 +16,7 @@ from gateway.stores.journal.records import (
     StepRecord,
     Stored,
 )
+from pricing.record import record
 
 Matching: TypeAlias = Literal["name", "waiting", "any"]
 """Whether a run of the same body is looked for where there is none of the name: one that waits to
@@ -38,7 +38,7 @@ class Hold(NamedTuple):
     token: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Claim:
     """The wish to carry a run out: that of the name, else a like one, else a new one.
 
@@ -51,7 +51,7 @@ class Claim:
     again: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Claimed:
     """The run is ours, as *hold* says. ``is_new``: it has just begun."""
 
@@ -64,7 +64,7 @@ Answer: TypeAlias = Claimed | Stored
 """Ours; or it is another's, or over, or was about something else."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Write:
     """Steps of a run, and how it stands. With ``ends`` the claim is given up."""
 
@@ -97,7 +97,7 @@ _RecordedT = TypeVar("_RecordedT", bound=_Recorded)
 _first: Final = itemgetter(0)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Sought:
     """Which runs are looked for: of the key *owner* (None: of all), and of a *session*.
 

@@ -9,6 +9,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import orjson
 
+from pricing.record import record
+
 RunState: TypeAlias = Literal[
     "executing", "suspended", "interrupted", "completed", "failed", "cancelled"
 ]
@@ -35,7 +37,7 @@ class RunName(NamedTuple):
     run: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Sent:
     """The request that began a run, so that it can be gone on with when nobody asks.
 
@@ -47,7 +49,7 @@ class Sent:
     headers: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RunRecord:
     """What of a run stays as it was when it began.
 
@@ -96,7 +98,7 @@ class RunRecord:
         return self.origin or self.name
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Standing:
     """How a run stands. ``eta_ms`` is a time of the epoch, ``waste`` and ``saved`` picodollars.
 
@@ -162,7 +164,7 @@ class StepRecord:
     asked: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Stored:
     """A run as it was found. ``lease_ms`` is how long its owner still holds it, 0: nobody does."""
 
