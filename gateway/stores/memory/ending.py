@@ -21,7 +21,7 @@ def settle(pool: Pool, settlement: Settlement) -> None:
     row = settlement.row
     if lease.ended:
         changed = any(lease.amounts.get(name) != amount for name, amount in used.items())
-        if known and not changed and lease.row == row:
+        if known and not changed and lease.row == hash(row):
             row = None
         pool.charge(lease, used)
     else:

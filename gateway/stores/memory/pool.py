@@ -32,7 +32,8 @@ class Lease:
         entry: The leases that were granted together, if it is the first of them.
         sent: When it was dispatched, None before.
         until: When what it came to is forgotten.
-        row: The row that was kept with it last.
+        row: The hash of the row that was kept with it last: the text itself is long, and a lease
+            of money is remembered for ten minutes.
     """
 
     id: str
@@ -43,7 +44,7 @@ class Lease:
     sent: float | None = None
     ended: bool = False
     until: float = 0
-    row: str | None = None
+    row: int | None = None
 
 
 class Pool:
@@ -208,7 +209,7 @@ class Pool:
 
     def keep_row(self, lease: Lease, row: str) -> None:
         """Keep *row* until it is acknowledged."""
-        lease.row = row
+        lease.row = hash(row)
         self.rows[lease.id] = (self.now, row)
 
     def read(
