@@ -18,7 +18,7 @@ class Cast:
         self.ended = False
         self.listening = 0
         self._failure: GatewayError | None = None
-        self._more = anyio.Event()
+        self._more: anyio.Event | None = None  # as long as somebody waits
 
     def say(self, event: Event) -> None:
         """Let all hear *event*."""
@@ -34,7 +34,7 @@ class Cast:
     async def wait(self) -> None:
         """Wait until it has ended."""
         while not self.ended:
-            await self._more.wait()
+            await self._wait()
 
     async def hear(self, place: int) -> Event | None:
         """Return the event at *place* when it is said, None if the end comes before.
@@ -47,12 +47,18 @@ class Cast:
                 raise self._failure
             if self.ended:
                 return None
-            await self._more.wait()
+            await self._wait()
         return self.said[place]
 
+    async def _wait(self) -> None:
+        if self._more is None:
+            self._more = anyio.Event()
+        await self._more.wait()
+
     def _wake(self) -> None:
-        self._more.set()
-        self._more = anyio.Event()
+        if self._more is not None:
+            self._more.set()
+            self._more = None
 
 
 class Hearing(AsyncIterator[Event]):

@@ -76,6 +76,8 @@ _STAND: Final = (
     "UPDATE runs SET state = ?, standing = ?, written_ms = ?"
     " WHERE owner = ? AND run = ? AND token = ? RETURNING token"
 )
+_STAND_LAST: Final = _STAND.replace("written_ms = ?", "written_ms = ?, until_ms = 0", 1)
+"""Says how a run stands, and gives up the claim."""
 _END: Final = (
     "UPDATE runs SET until_ms = 0 WHERE owner = ? AND run = ? AND token = ? RETURNING token"
 )
@@ -160,7 +162,7 @@ def write(change: Write, now: int) -> Operation[bool]:
     if change.standing is not None:
         state = change.standing.state
         stands = (state, written(change.standing), now, *hold)
-        if not (yield Statement(_STAND, stands)):
+        if not (yield Statement(_STAND_LAST if change.ends else _STAND, stands)):
             return False
     elif not change.steps and not (yield Statement(_HELD, hold)):
         return False
@@ -170,7 +172,7 @@ def write(change: Write, now: int) -> Operation[bool]:
     if (record := change.record) is not None:
         values = (record.matched, int(record.background), written(record), *hold)
         yield Statement(_REPLACE, values)
-    if change.ends:
+    if change.ends and change.standing is None:
         yield Statement(_END, hold)
     return True
 
