@@ -18,6 +18,8 @@ from techniques.core.json import Json, JsonObject
 
 _LONGEST = 500
 _LARGEST = 65536
+_TOO_OFTEN = 429
+_TOO_LARGE = 413
 _OVERFLOW = re.compile(
     r"(?i)context_length_exceeded|context length|context window|context size|context limit"
     r"|exceed_context_size|exceeds? the (?:model'?s )?(?:max\w* )?context|too_many_prompt_tokens"
@@ -37,12 +39,15 @@ _NO_MODEL = re.compile(
     r"(?:(?:is |was )?not found|(?:does not|doesn't) exist|(?:is|has been) (?:deprecated|retired))"
 )
 """Nobody but the operator names a model to a provider."""
+_NEVER_FITS = re.compile(r"(?i)\brequest too large\b")
+"""What is more than a minute's tokens is refused as by a rate limit, but no waiting mends it."""
 _UNFIT = re.compile(r"(?i)\b(?:image|audio|video) input is not supported")
 _BAD_KEY = re.compile(
     r"(?i)invalid[_ ]api[_ ]key|incorrect api key|api[_ ]key not valid|api_key_invalid"
 )
 _BY_PHRASE: tuple[tuple[frozenset[int | None], re.Pattern[str], FailureKind], ...] = (
     (frozenset({None, 400, 413, 422, 500}), _OVERFLOW, "context_overflow"),
+    (frozenset({429}), _NEVER_FITS, "context_overflow"),
     (frozenset({None, 500}), _UNFIT, "rejected"),  # llama.cpp calls it a fault of its own
     (frozenset({None, 402, 403, 429}), _QUOTA, "quota"),
     (frozenset({None, 400, 403}), _BAD_KEY, "authentication"),
@@ -84,6 +89,8 @@ def failure(status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFai
     kind, retryable = _classify(said)
     if status >= 500 and kind in {"rejected", "context_overflow"}:
         said = replace(said, type=None)  # it blames the host for the client's mistake
+    if status == _TOO_OFTEN and kind == "context_overflow":
+        said = replace(said, status=_TOO_LARGE, type=None, code=None)
     wait = retry_after(headers, datetime.now(UTC).timestamp())
     if wait is None and retryable:
         wait = delay_in(body[:_LARGEST].decode("utf-8", "replace"))

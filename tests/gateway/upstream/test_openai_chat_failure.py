@@ -271,3 +271,17 @@ def test_what_looks_like_a_key_is_masked(secret: str) -> None:
 )
 def test_plain_words_are_not_masked(text: str) -> None:
     assert redact(text) == text
+
+
+def test_what_is_more_than_a_minute_lets_through_is_no_rate_limit() -> None:
+    """It would be sent again and again, and hold up whoever shares the account each time."""
+    words = (
+        "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 41284. The "
+        "input or output tokens must be reduced in order to run successfully."
+    )
+    error = {"message": words, "type": "tokens", "code": "rate_limit_exceeded"}
+
+    told = failed(429, {"error": error})
+
+    assert (told.kind, told.retryable, told.said.status) == ("context_overflow", False, 413)
+    assert told.said.message == words
