@@ -65,6 +65,7 @@ class Protocol(HttpToolsProtocol):
         self._moved = True  # whether a body went on since the last sweep
         self._still_since = monotonic()
         self._unsent = 0  # bytes that were to be taken at the last sweep
+        self._took = False  # whether so much was taken since that more could be written
         self._taken_at = self._still_since
         _watch(server_state, self.loop)
 
@@ -124,12 +125,17 @@ class Protocol(HttpToolsProtocol):
         else:
             super().send_400_response(msg)
 
+    def resume_writing(self) -> None:
+        """Write on: what waited was taken."""
+        self._took = True
+        super().resume_writing()
+
     def close_if_still(self, now: float) -> None:
         """Close the connection if its client has let us wait for too long (monotonic *now*)."""
         unsent = self.transport.get_write_buffer_size()
         waits = unsent and (self.flow.write_paused or self.transport.is_closing())
-        if not waits or unsent < self._unsent:
-            self._taken_at = now
+        if not waits or unsent < self._unsent or self._took:
+            self._taken_at, self._took = now, False
         elif now - self._taken_at > _UNREAD_S:
             self.transport.abort()
         self._unsent = unsent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -45,7 +46,9 @@ class Wire(asyncio.Transport):
         pass
 
 
-def served(app: App, request: bytes = b"GET / HTTP/1.1\r\n\r\n") -> tuple[Protocol, Wire]:
+def served(
+    app: App, request: bytes = b"GET / HTTP/1.1\r\n\r\n", wire: Wire | None = None
+) -> tuple[Protocol, Wire]:
     """Return the connection on which *request* has come to *app*, and its wire."""
     config = uvicorn.Config(
         app,
@@ -57,7 +60,7 @@ def served(app: App, request: bytes = b"GET / HTTP/1.1\r\n\r\n") -> tuple[Protoc
         access_log=False,
     )
     config.load()
-    protocol, wire = Protocol(config, ServerState(), {}), Wire()
+    protocol, wire = Protocol(config, ServerState(), {}), wire or Wire()
     protocol.connection_made(wire)
     protocol.data_received(request)
     return protocol, wire
@@ -245,4 +248,42 @@ async def test_a_body_of_known_size_has_it_for_a_client_of_http_1_0_too() -> Non
 
     assert b"".join(wire.writes).endswith(b"content-length: 2\r\nconnection: close\r\n\r\nok")
     assert wire.closed
+    protocol.connection_lost(None)
+
+
+class Slow(Wire):
+    """A wire on which always as much waits to be taken."""
+
+    aborted = False
+
+    def get_write_buffer_size(self) -> int:
+        return 100_000
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+async def test_who_takes_an_answer_slowly_is_not_let_go() -> None:
+    free = asyncio.Event()
+
+    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await begin(send, [])
+        await free.wait()
+
+    wire = Slow()
+    protocol, _ = served(app, wire=wire)
+    await settled()
+    now = monotonic()
+    for turn in range(5):
+        protocol.pause_writing()
+        protocol.close_if_still(now + 100 * turn)
+        protocol.resume_writing()  # some of it was taken, and as much written
+    protocol.pause_writing()
+    protocol.close_if_still(now + 500)
+    protocol.close_if_still(now + 619)
+    assert not wire.aborted
+
+    protocol.close_if_still(now + 621)
+    assert wire.aborted
+    free.set()
     protocol.connection_lost(None)
