@@ -184,7 +184,7 @@ class Pipeline:
     ) -> Stack:
         wishes, (ledger, run, journal) = asked.wishes, of
         capped = plan.card or wishes.max_calls is not None or wishes.max_cost_usd is not None
-        retry = self.retry.less(asked.attempted, wishes.retries)
+        retry = self.retry.less(asked.attempted, wishes.retries, asked.read_s)
         allowance = None
         if capped:
             allowance = RunAllowance(plan.caps, ledger, estimate.cost_of(request, plan.model.price))

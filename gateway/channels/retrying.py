@@ -25,10 +25,11 @@ class RetryPolicy:
 
     The wait before retry n (from 0) is drawn from ``backoff_s`` · 2^n · [1/2, 1], or what the
     provider asked for if that is longer. A provider that asks for more than ``max_wait_s`` is not
-    tried again. ``paced``: what was refused by a rate limit for a time that was told is tried again
-    at once, for it is held back until then: the patience for that bounds it, and so often that it
-    is four times ``retries``, as long as that limit lets anybody through. Why so:
-    ``docs/decisions/0033-a-limit-that-lets-nobody-through-is-told.md``.
+    tried again, nor one after whose wait the client would not listen any more: it gives up
+    ``reads_s`` after the first attempt began. ``paced``: what was refused by a rate limit for a
+    time that was told is tried again at once, for it is held back until then: the patience for that
+    bounds it, and so often that it is four times ``retries``, as long as that limit lets anybody
+    through. Why so: ``docs/decisions/0033-a-limit-that-lets-nobody-through-is-told.md``.
 
     Source: Brooker 2015, "Exponential Backoff And Jitter" (equal jitter).
     """
@@ -37,12 +38,17 @@ class RetryPolicy:
     backoff_s: float = 0.5
     max_wait_s: float = 60.0
     paced: bool = False
+    reads_s: float = math.inf
 
-    def less(self, tried: int, most: int | None) -> RetryPolicy:
+    def less(self, tried: int, most: int | None, reads_s: float | None = None) -> RetryPolicy:
         """Return this policy for who has *tried* before, and wants *most* retries if it says so."""
         left = max(self.retries - tried, 0)
         left = left if most is None else min(left, most)
-        return self if left == self.retries else replace(self, retries=left)
+        if reads_s is None or reads_s > left * self.max_wait_s:  # which bounds it as well
+            reads_s = self.reads_s
+        if (left, reads_s) == (self.retries, self.reads_s):
+            return self
+        return replace(self, retries=left, reads_s=reads_s)
 
 
 class RetryingChannel:
@@ -78,7 +84,7 @@ class RetryingChannel:
     async def entered(self, request: Request) -> tuple[EventStream, AsyncIterator[Event]]:
         """Return the first call of which the answer has begun, and its events."""
         call, failed, refused = self._inner.open(request), 0, 0
-        leaves_at = self._leaves_at()
+        leaves_at, heard_until = self._leaves_at(), anyio.current_time() + self._policy.reads_s
         while True:
             try:
                 return call, await call.__aenter__()
@@ -86,7 +92,11 @@ class RetryingChannel:
                 failure, held = error, self._is_held(error)
                 wait = self._wait(failed, error.retry_after)
                 failed, refused = failed + (not held), refused + held
-                if not error.retryable or self._enough(failed, refused) or not self._worth(wait):
+                if (
+                    not error.retryable
+                    or self._enough(failed, refused)
+                    or not self._worth(wait, heard_until)
+                ):
                     raise
                 if held and self._hopeless():
                     raise
@@ -120,10 +130,14 @@ class RetryingChannel:
         drawn = self._policy.backoff_s * float(2**attempt) * (0.5 + self._random.random() / 2)
         return max(drawn, asked or 0.0)
 
-    def _worth(self, wait: float) -> bool:
-        """Return whether the wait is allowed, and ends before the time for the whole call does."""
+    def _worth(self, wait: float, heard_until: float) -> bool:
+        """Return whether the wait is allowed, and ends before the time for the whole call does.
+
+        And while the client still listens.
+        """
         ends = anyio.current_time() + wait
-        return wait <= self._policy.max_wait_s and ends < anyio.current_effective_deadline()
+        last = min(heard_until, anyio.current_effective_deadline())
+        return wait <= self._policy.max_wait_s and ends < last
 
 
 class _Attempts:

@@ -189,3 +189,22 @@ async def test_what_pacing_holds_takes_no_tries_from_other_failures() -> None:
     policy = RetryPolicy(retries=2, backoff_s=4, max_wait_s=60, paced=True)
 
     assert (await ask(retrying(channel, policy), QUESTION)).text == "fine"
+
+
+async def test_a_wait_after_which_the_client_would_not_listen_is_not_begun() -> None:
+    channel = ScriptedChannel([busy(20), busy(20), "too late"])
+    began = anyio.current_time()
+
+    with pytest.raises(UpstreamFailed, match="busy") as caught:
+        await ask(retrying(channel, POLICY.less(0, None, 30)), QUESTION)
+
+    assert caught.value.retry_after == 20
+    assert anyio.current_time() - began == 20
+    assert len(channel.asked) == 2
+
+
+@pytest.mark.parametrize("reads_s", [None, 121.0, 600.0])
+def test_who_listens_for_longer_than_all_waits_gets_the_policy_as_it_is(
+    reads_s: float | None,
+) -> None:
+    assert POLICY.less(0, None, reads_s) is POLICY
