@@ -18,7 +18,7 @@ PAGES = sorted(path.stem for path in (ROOT / "docs/clients").glob("*.md"))
 OLDER = {"instructor", "llama-index"}
 """Whose pastes want the environment with older SDKs; those of the others, the one of frameworks."""
 LINES = ("claude-code", "codex", "aider", "llm")
-ONLY_TOLD = {"open-webui", "promptfoo"}
+ONLY_TOLD = {"open-webui", "opencode", "promptfoo", "qwen-code"}
 """Whose pastes no test runs: they are no packages, or large ones."""
 SNIPPETS = [
     pytest.param(page, language, text, id=f"{page}-{language}-{place}")
