@@ -28,6 +28,8 @@ _REASONS: Final[dict[FinishReason, str]] = {
 }
 _ENDS: Final = tuple((end.encode(), b"\\u%04x" % ord(end)) for end in "\u0085\u2028\u2029")
 _NS: Final = 1_000_000_000
+GAP: Final = "\n\n"
+"""Stands between what was said and why no more is: both are text here."""
 
 
 def one_line(told: bytes) -> bytes:

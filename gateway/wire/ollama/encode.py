@@ -6,7 +6,7 @@ import orjson
 
 from gateway.wire.dialect import Call, Summary, told
 from gateway.wire.drafts import draft
-from gateway.wire.ollama.common import asked_name, calls_of, ending, logprobs_of, now, one_line
+from gateway.wire.ollama.common import GAP, asked_name, calls_of, ending, logprobs_of, now, one_line
 from gateway.wire.ollama.failure import error_of
 from gateway.wire.ollama.shape import Shape
 from pricing.usage import Usage
@@ -42,16 +42,18 @@ class LineEncoder:
         self._model = asked_name(call)
         self._head = b'{"model":' + orjson.dumps(self._model) + b',"created_at":'
         self._calls = Fold()
+        self._gap = ""  # what keeps a refusal apart from the text before it
         self._reason: FinishReason = "stop"
         self._usage: Usage | None = None
 
     def feed(self, event: Event) -> bytes:
         """Return the line that tells a client of *event*."""
         match event:
-            case TextDelta() if event.logprobs is not None:
-                return self._line(self._shape.said(event.text), logprobs_of(event.logprobs))
-            case TextDelta() | RefusalDelta():
-                return self._said(event.text)
+            case TextDelta():
+                return self._spoken(event)
+            case RefusalDelta():
+                gap, self._gap = self._gap, ""
+                return self._said(gap + event.text)
             case ThinkingDelta():
                 return self._line(self._shape.thought(event.text)) if event.text else b""
             case Finished():
@@ -104,6 +106,13 @@ class LineEncoder:
                 return self._line(self._shape.said(""), {"lockgate": said})
             case _:
                 return b""
+
+    def _spoken(self, event: TextDelta) -> bytes:
+        if event.text:
+            self._gap = GAP
+        if event.logprobs is None:
+            return self._said(event.text)
+        return self._line(self._shape.said(event.text), logprobs_of(event.logprobs))
 
     def _said(self, text: str) -> bytes:
         """Return a line that is only some *text*: nearly all are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from gateway.wire.dialect import Call, Summary, told
-from gateway.wire.ollama.common import asked_name, calls_of, ending, logprobs_of, now
+from gateway.wire.ollama.common import GAP, asked_name, calls_of, ending, logprobs_of, now
 from gateway.wire.ollama.shape import Shape
 from techniques.core.json import JsonObject
 from techniques.core.reply import Reply
@@ -13,7 +13,7 @@ from techniques.core.reply import Reply
 
 def whole(call: Call, reply: Reply, summary: Summary, shape: Shape) -> bytes:
     """Return the answer in *shape* as JSON."""
-    text = reply.text + reply.refusal
+    text = GAP.join(filter(None, (reply.text, reply.refusal)))
     body: JsonObject = {
         "model": asked_name(call),
         "created_at": orjson.Fragment(now()),

@@ -272,6 +272,17 @@ def test_log_probabilities_stand_beside_their_text(dialect: Dialect) -> None:
     assert first["logprobs"] == answer["logprobs"] == LOGPROBS["content"]
 
 
+@pytest.mark.parametrize(("before", "shown"), [("Well", "Well\n\nNo, no."), ("", "No, no.")])
+def test_a_refusal_stands_apart_from_the_text_before_it(before: str, shown: str) -> None:
+    """As where the provider tells why its model broke off."""
+    events = (TextDelta(before), RefusalDelta("No, "), RefusalDelta("no."), Finished("refusal"))
+
+    streamed = "".join(map(text_of, told(DIALECTS["chat"], *events)))
+
+    parts = (Text(before), Refusal("No, no."))
+    assert streamed == text_of(whole(DIALECTS["chat"], Reply(parts, "refusal"))) == shown
+
+
 def test_a_refusal_is_the_text_there_is() -> None:
     first, last = told(DIALECTS["chat"], RefusalDelta("No."), Finished("refusal"))
 
