@@ -83,6 +83,12 @@ class Told:
         answers = [self.spot.put(told) for told in self._values()]
         return _fate(self.spot.provider, answers, client, stream=stream)
 
+    def written(self, client: str, *, stream: bool) -> Json:
+        """Return what a *client* gets of an answer with it: one object, or those of a stream."""
+        maker, answer = self.spot.provider, self.spot.put(self._values()[0])
+        raw = streamed(maker, answer) if stream else orjson.dumps(answer)
+        return _heard(maker, raw, client, stream=stream)[0]
+
     def _values(self) -> tuple[Json, Json]:
         """Return what is at the spot with it, and without."""
         kind, base = self.kind, self.spot.base
@@ -171,7 +177,7 @@ def _compared(heard: list[tuple[Json, list[Warned]]]) -> Fate:
     (now, warned), (before, known) = heard
     if now is None:
         return Fate(_FAILED)
-    said = tuple(sorted(set(_differing(now, before))))
+    said = tuple(sorted(set(_differing(_timeless(now), _timeless(before)))))
     lost = dict.fromkeys(one.code for one in warned if one not in known)
     return Fate(said, tuple(lost))
 
@@ -196,11 +202,11 @@ def _written(call: Call, events: list[Event]) -> Json:
         fold = Fold()
         for event in events:
             fold.feed(event)
-        return _timeless(orjson.loads(dialect.whole(call, fold.reply(), _SUMMARY)))
+        return orjson.loads(dialect.whole(call, fold.reply(), _SUMMARY))
     encoder = dialect.encoder(call, "req_1", "m")
     raw = b"".join(map(encoder.feed, events)) + encoder.end(_SUMMARY)
     lines = (line.removeprefix(b"data: ") for line in raw.split(b"\n"))
-    return [_timeless(orjson.loads(line)) for line in lines if line.startswith(b"{")]
+    return [orjson.loads(line) for line in lines if line.startswith(b"{")]
 
 
 def _timeless(value: Json) -> Json:

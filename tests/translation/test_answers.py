@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 import pytest
-from anthropic.types import RawContentBlockDelta, RawMessageStreamEvent
-from openai.types.chat import ChatCompletionChunk
+from anthropic.types import Message, RawContentBlockDelta, RawMessageStreamEvent
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import Choice, ChoiceDelta
+from openai.types.responses import Response, ResponseStreamEvent
+from pydantic import TypeAdapter
 
 from gateway.upstream.providers.anthropic import decode
 from tests.translation.answers import CLIENTS, MAKERS, fates, happenings, told_of
@@ -21,6 +24,15 @@ each_client = pytest.mark.parametrize("client", CLIENTS)
 OTHERWISE: Final = {"id", "model", "start_index", "end_index"}
 """What a stream and a whole answer may tell otherwise: names, and where a source's text begins,
 which a stream has told before it is known."""
+TYPES: Final[Mapping[tuple[str, bool], Any]] = {
+    (CHAT, False): ChatCompletion,
+    (CHAT, True): ChatCompletionChunk,
+    (RESPONSES, False): Response,
+    (RESPONSES, True): ResponseStreamEvent,
+    (MESSAGES, False): Message,
+    (MESSAGES, True): RawMessageStreamEvent,
+}
+"""By client, what it gets of an answer, and of a stream one by one."""
 KNOWN_LOSSES: Final = {
     "anthropic.container",
     "anthropic.content.tool_use.caller",
@@ -92,6 +104,20 @@ def test_a_stream_tells_what_a_whole_answer_does(maker: str, client: str) -> Non
         if told.path.rpartition(".")[2] not in OTHERWISE:
             assert bool(stream[told].said) == bool(whole[told].said), told.path
             assert stream[told].lost == whole[told].lost, told.path
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("client", MAKERS)
+@each_maker
+def test_what_a_client_gets_is_of_the_types_that_its_sdk_has(
+    maker: str, client: str, *, stream: bool
+) -> None:
+    kind = TypeAdapter[object](TYPES[client, stream])
+
+    for told in (one for one in told_of() if one.spot.provider == maker):
+        given = told.written(client, stream=stream)
+        for one in [] if given is None else given if stream else [given]:
+            kind.validate_python(one)
 
 
 @each_maker

@@ -138,7 +138,7 @@ def _block(block: Json) -> JsonObject:
 
 
 def _refused(details: Json) -> JsonObject:
-    return message(stop_reason="refusal", stop_details=details)
+    return message(stop_reason="refusal", stop_details={"type": "refusal", **details})
 
 
 SPOTS: Final = (
