@@ -216,7 +216,7 @@ class Exchange:
         try:
             async with answer as events:
                 async for event in events:
-                    if self.begun_at is None or isinstance(event, LOSING):
+                    if self.begun_at is None or type(event) in LOSING:
                         self._note(event)
                     held += encoder.feed(event)
                     underway = self.begun_at is not None or self.status is not None

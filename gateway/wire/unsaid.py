@@ -21,7 +21,9 @@ from techniques.core.request import Opaque
 _QUOTES: Final = "anthropic"
 _CITES: Final = frozenset({_QUOTES, "openai_chat", "openai_responses"})
 _SEARCHES: Final = frozenset({_QUOTES, "openai_responses"})
-LOSING: Final = (Warned, BlockAdded, Cited, RefusalDelta, UsageReported, Choice, Finished)
+LOSING: Final = frozenset(
+    {Warned, BlockAdded, Cited, RefusalDelta, UsageReported, Choice, Finished}
+)
 """The events that tell of a loss, or of which something may be left out."""
 
 
