@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Final
 
+from pricing.record import record
 from router_service.contract import Features
 from router_service.languages import language_of
 from techniques.core.request import Message, Part, Request, Text, ToolCall, ToolResult, said
@@ -40,7 +41,7 @@ _ANAPHORA: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Prompt:
     """What can be told of a request, and the text that says what it is about ("": none)."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from pricing.record import record
 from router_service.contract import Match, Observation, RouteQuery
 from techniques.core.json import Json
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Score:
     """What is expected of one arm, beside the plain call of the same request.
 
@@ -29,7 +30,7 @@ class Score:
     expected: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Scores:
     """The score of every arm on offer that is not masked, by name; see ``RouteDecision``.
 

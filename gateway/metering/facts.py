@@ -58,7 +58,7 @@ class MoneyMet:
     cost: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RouterAsked:
     """A router was asked to choose a technique.
 

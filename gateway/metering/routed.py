@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import Any, Final
 
 import orjson
 
+from pricing.record import record
 from router_service.arms import Arm, arm_of
 from techniques.core.json import Json
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Routed:
     """A choice; ``router`` is whose, "" where there was none and the first arm was taken.
 

@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeAlias
 import anyio
 import structlog
 
+from pricing.record import record
 from router_service.contract import (
     Encoder,
     NoExactProfile,
@@ -25,7 +26,7 @@ _LONGEST: Final = 200
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Answer:
     """What a router said; ``decision`` None where ``failing`` says why there is none.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -13,6 +12,7 @@ from gateway.routing.bars import barred, too_dear
 from gateway.routing.costs import Scale
 from gateway.routing.menu import Menu, Way
 from gateway.routing.pace import Pace
+from pricing.record import record
 from router_service.arms import PLAIN, Arm
 from router_service.contract import Features, Offer, RouteQuery
 from techniques.core.request import Request
@@ -20,7 +20,7 @@ from techniques.core.request import Request
 _PICO: Final = 1e12
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Weighed:
     """A request whose arms are weighed. ``weight`` is the lambda of who wishes for none."""
 
