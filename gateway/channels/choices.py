@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random  # noqa: TID251 - seeded from the run's own
 from typing import Any
 
+from pricing.record import record
 from techniques.core.channel import (
     Channel,
     Channels,
@@ -92,7 +93,7 @@ def _numbered(channels: Channels, place: int) -> Channels:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Numbered:
     inner: Channel
     prefix: str

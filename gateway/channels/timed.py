@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 
 import anyio
 
+from pricing.record import record
 from techniques.core.channel import Channel, EventStream
 from techniques.core.errors import DeadlinePassed, GatewayError
 from techniques.core.events import Event
@@ -15,7 +15,7 @@ from techniques.core.fanout import Asking, Heard, hearing
 from techniques.core.request import Request
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Deadline:
     """The time of ``anyio.current_time()`` that is *seconds* after a run began."""
 

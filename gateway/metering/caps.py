@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gateway.metering.ledger import Ledger
 from pricing.cost import dollars
+from pricing.record import record
 from techniques.core.errors import CapReached
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Caps:
     """Limits over one run. ``max_cost`` is picodollars."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from pricing.record import record
 
 _BOM = b"\xef\xbb\xbf"  # the standard has one at the beginning ignored
 _END = re.compile(rb"\n\r?\n|\r(?:\n\r?\n|\r)")
@@ -12,7 +13,7 @@ _NAMED = re.compile(rb"event: ([^\r\n]*)\ndata: ([^\r\n]*)\n\n")  # as nearly al
 _LINE = re.compile(rb"\r\n|\n|\r")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SseEvent:
     """One event: its bytes as they came, blank line included, and what they say.
 
