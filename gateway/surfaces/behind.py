@@ -193,6 +193,9 @@ class Behind:
         except GatewayError as error:
             again_s = self.later.put_off(name)
             _log.warning("run.not_taken_up", run=name.run, reason=error.code, again_s=again_s)
+        except Exception:  # noqa: BLE001 - a bug must not cost more than its run
+            self.later.put_off(name)
+            _log.exception("run.bug", run=name.run)
         else:
             self.later.rests(name)  # one that fails at once is not tried again as fast as it fails
 
@@ -224,6 +227,10 @@ class Behind:
         except GatewayError as error:
             visit.error = error
             visit.status = self.dialects[visit.dialect].failure(error).status
+        except Exception:  # noqa: BLE001 - a bug must not cost more than its run
+            _log.exception("run.bug", run=visit.run)
+            visit.error = GatewayError("The gateway has failed.", code="internal_error")
+            visit.bug, visit.status = True, 500
         except BaseException:
             visit.error, visit.status = Unavailable("The gateway has stopped."), 503
             raise

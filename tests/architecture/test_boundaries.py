@@ -11,6 +11,7 @@ _LAST_RESORTS = {
     "gateway/surfaces/completion.py": 1,  # a bug costs its own request and no other
     "gateway/surfaces/count_tokens.py": 1,
     "gateway/runs/floor.py": 2,  # a bug costs its own run and no other, in its end too
+    "gateway/surfaces/behind.py": 2,  # also where nobody waits for it
     "gateway/stores/journal/sql.py": 2,  # what cannot be written costs its own run and no other
     "gateway/metering/spool.py": 1,  # a meter that fails cannot fail a request
     "gateway/pacing/keeper.py": 1,  # services of the process go on

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, cast
 
 import anyio
+import pytest
 
-from gateway.metering.ledger import Ledger
+from gateway.metering.ledger import Fact, Ledger, RequestFinished
 from gateway.policy.keys import Caller, OpenDoor
 from gateway.runs.book import RunBook
 from gateway.runs.later import Later
@@ -18,7 +21,11 @@ from gateway.runs.wanted import Begun, RunPolicy
 from gateway.stores.journal.memory import MemoryJournal
 from gateway.stores.journal.records import RunName, RunRecord, Sent, Standing, Stored
 from gateway.surfaces.behind import Behind, Pressed, sweeping
+from gateway.surfaces.idle import nothing as nothing_at_all
+from gateway.surfaces.spoken import DIALECTS
+from gateway.surfaces.visit import Visit
 from techniques.core.errors import RunConflict
+from techniques.core.events import Event
 from techniques.core.groups import task_group
 
 SENT = Sent("openai_chat", "{}", {})
@@ -49,6 +56,19 @@ class Refusing(Behind):
             raise RunConflict("It has changed.", code="config_changed")
         nothing: Any = None
         return Begun(run, nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken(Refusing):
+    """Trips over each run but what *goes*."""
+
+    async def begin(
+        self, caller: Caller, sent: Sent, run: str | None, pressed: Pressed | None = None
+    ) -> Begun:
+        try:
+            return await Refusing.begin(self, caller, sent, run, pressed)
+        except RunConflict:
+            raise KeyError("a bug") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +217,42 @@ def test_no_run_is_put_off_for_more_than_an_hour_or_remembered_when_it_is_gone()
     later.rests(name)
     assert later.waits(name)
     assert later.put_off(name) == waits[0]
+
+
+async def test_a_run_that_a_bug_keeps_from_going_on_ends_no_process() -> None:
+    journal = MemoryJournal()
+    await put(journal, "bad", "good", "worse")
+    nothing: Any = None
+    behind = Broken(OpenDoor(), nothing, (), RunBook(journal), {}, goes="good")
+    with anyio.move_on_after(30):
+        await sweeping(behind.gate, lambda: behind)
+
+    tried = [name for name, _ in behind.tried]
+    assert set(tried) == {"bad", "good", "worse"}
+    assert 1 < tried.count("bad") < 4
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "status"),
+    [(None, "success", 200), (KeyError("a bug"), "internal_error", 500)],
+)
+async def test_a_bug_in_an_answer_that_nobody_waits_for_costs_that_alone(
+    error: Exception | None, outcome: str, status: int
+) -> None:
+    facts: list[Fact] = []
+    nothing: Any = None
+    behind = Behind(OpenDoor(), nothing, (facts.append,), RunBook(MemoryJournal()), DIALECTS)
+    visit = Visit("r1", "openai_chat", b"", {}, Ledger((facts.append,)))
+
+    @asynccontextmanager
+    async def answer() -> AsyncGenerator[AsyncIterator[Event], None]:
+        if error is not None:
+            raise error
+        async with nothing_at_all() as events:
+            yield events
+
+    behind.gate.enter()
+    await behind._heard(visit, answer())
+
+    (ended,) = [fact for fact in facts if isinstance(fact, RequestFinished)]
+    assert (ended.outcome, ended.status, behind.gate.inside) == (outcome, status, 0)
