@@ -39,9 +39,12 @@ class Addresses:
         """
         if monotonic() < self._until:
             return self._found
-        found: list[Address] = await asyncio.get_running_loop().getaddrinfo(
-            self._host, self._port, type=socket.SOCK_STREAM
-        )
+        try:
+            found: list[Address] = await asyncio.get_running_loop().getaddrinfo(
+                self._host, self._port, type=socket.SOCK_STREAM
+            )
+        except UnicodeError as error:  # no host can be called so
+            raise socket.gaierror(socket.EAI_NONAME, "no name of a host") from error
         if not self._allow_private and any(is_private(address[4][0]) for address in found):
             raise PrivateAddress(f"{self._host} has a private address")
         self._found, self._until = found, monotonic() + _KEPT_S

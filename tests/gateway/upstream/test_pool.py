@@ -177,6 +177,16 @@ async def test_why_there_is_no_connection_is_told_without_an_address(
     assert unreached(why) == said
 
 
+@pytest.mark.parametrize("host", ["api..example.com", ".example.com", f"{'a' * 64}.example.com"])
+async def test_a_name_that_no_host_can_have_is_not_known(host: str) -> None:
+    transport = PooledTransport(Endpoint(f"https://{host}/v1", {}, 2.0))
+
+    error = await failing(lambda: transport.post(CALL, monotonic() + 2.0))
+
+    assert (error.kind, error.retryable) == ("transport", True)
+    assert error.message == "No connection to the provider: its name is not known."
+
+
 async def test_a_body_that_was_packed_unasked_is_unpacked() -> None:
     packed = gzip.compress(b'{"id":"x"}')
     head = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: %d\r\n\r\n" % len(packed)
