@@ -147,7 +147,7 @@ def test_what_comes_of_another_fault_is_not_told(file: Path, text: str) -> None:
         (
             "upstream: {retrys: 1}",
             "upstream.retrys: there is no such setting; allowed here: connect_s, first_byte_s, "
-            "idle_s, retries, backoff_s, max_wait_s, pool, breaker, proxy",
+            "idle_s, retries, backoff_s, max_wait_s, pool, breaker, proxy, no_proxy, list_s",
         ),
         (
             "keys: [{name: k, hash: x, budget: {eur: 3}}]",
