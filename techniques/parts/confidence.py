@@ -48,7 +48,7 @@ _IN_WORDS = re.compile(
     r"(?:high|low|medium|moderate|strong|weak|certain|sure|uncertain|unsure|n/a|none|unknown)",
     re.IGNORECASE,
 )
-_REMARK = re.compile(r"[ \t]*\([^()]*\)$")
+_REMARK = re.compile(r"(?<![ \t])[ \t]*\([^()]*\)$")
 _LABELS: Final = [
     (*whose, "confidence", *what)
     for whose in ((), ("my",), ("the",))
