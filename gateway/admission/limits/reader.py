@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -53,12 +54,24 @@ def read(
     said = refused(body, page)
     if wait is None:
         wait = said.delay_s
+    elif _is_belied(said, wait):
+        said = replace(said, readings=())
     if status != _LIMITED:
         return Told(readings, wait, unparsed=tuple(page.unparsed))
     if said.headers and not readings:
         readings = _readings(vendor, said.headers, Page(said.headers, now), status)
     told = Told(readings, wait, unparsed=tuple(page.unparsed))
     return _limited(vendor, merged((*readings, *said.readings)), said, told)
+
+
+def _is_belied(said: Refused, wait_s: float) -> bool:
+    """Return whether the words speak of a minute's window that *wait_s* of the head knows not of.
+
+    Whoever writes both by the same limit names the same time in both. Words that were copied would
+    hold each call of the account by a limit that it does not have.
+    """
+    far = said.delay_s is not None and said.delay_s > 2 * wait_s + 2
+    return far and all(row.period_s == MINUTE for row in said.readings)
 
 
 def _limited(vendor: Vendor, readings: tuple[Reading, ...], said: Refused, told: Told) -> Told:

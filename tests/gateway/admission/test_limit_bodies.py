@@ -56,6 +56,32 @@ def test_headers_go_before_words() -> None:
 
 
 @pytest.mark.parametrize(
+    ("waits", "per", "limits"),
+    [
+        ({}, "min", {3}),
+        ({"retry-after": "20"}, "min", {3}),
+        ({"retry-after": "10"}, "min", {3}),
+        ({"retry-after": "60"}, "min", {3}),
+        ({"retry-after": "soon"}, "min", {3}),
+        ({"retry-after": "1"}, "day", {3}),
+        ({"retry-after": "1"}, "min", set()),
+        ({"retry-after": "0"}, "min", set()),
+        ({"retry-after-ms": "50"}, "min", set()),
+    ],
+)
+@pytest.mark.parametrize("vendor", ["openai", "groq"])
+def test_words_that_the_head_belies_teach_no_limit(
+    vendor: str, waits: dict[str, str], per: str, limits: set[int]
+) -> None:
+    """Copied from a page, they would hold each later call by a limit that nobody has."""
+    said = f"on requests per {per}: Limit 3, Used 3, Requested 1. Please try again in 20s."
+    told = refused(vendor, {"error": {"message": f"Rate limit reached {said}"}}, waits)
+
+    assert {row.limit for row in told.readings} == limits
+    assert told.exhausted == ("requests", 86_400 if per == "day" else 60)
+
+
+@pytest.mark.parametrize(
     ("words", "reading"),
     [
         (
