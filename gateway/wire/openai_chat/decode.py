@@ -93,8 +93,10 @@ def _format(body: Fields, extra: JsonObject) -> ResponseFormat | None:
     kind = required(wanted, "type", "response_format.")
     if kind not in _FORMATS:
         extra["response_format"] = wanted
-    if kind == "json_object":
-        return ResponseFormat("json_object")
+    if kind == "json_object":  # some hosts take a schema beside it, and their clients send it
+        told = wanted.get("schema")
+        is_told = isinstance(told, dict) and bool(told)
+        return ResponseFormat("json_schema", told) if is_told else ResponseFormat("json_object")
     if kind != "json_schema":
         return None
     at = "response_format.json_schema."

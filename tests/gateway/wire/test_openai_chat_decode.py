@@ -257,6 +257,22 @@ def test_an_entry_of_the_allowed_tools_that_names_none_is_refused(entry: Any, pa
     assert caught.value.param == param
 
 
+@pytest.mark.parametrize(
+    ("beside", "form"),
+    [
+        ({"schema": {"type": "object"}}, ResponseFormat("json_schema", {"type": "object"})),
+        ({"schema": {}}, ResponseFormat("json_object")),
+        ({"schema": None}, ResponseFormat("json_object")),
+        ({"schema": "object"}, ResponseFormat("json_object")),
+        ({}, ResponseFormat("json_object")),
+    ],
+)
+def test_a_schema_beside_json_is_held_to(beside: dict[str, Any], form: ResponseFormat) -> None:
+    read = request(response_format={"type": "json_object", **beside})
+
+    assert read.response_format == form
+
+
 def test_every_known_field_has_its_place_and_others_are_kept_par_03() -> None:
     schema = {"name": "n", "schema": {"type": "object"}, "strict": True, "description": "d"}
     read = request(
