@@ -75,7 +75,8 @@ def _owned(messages: Sequence[Message]) -> Iterator[_Turn]:
                 home = waiting.pop(part.call_id, _NOBODY)
                 if home == _NOBODY and given.get(part.call_id) == part:
                     continue
-                given[part.call_id] = part
+                if home != _NOBODY:
+                    given[part.call_id] = part
             turn.parts.append(part)
             turn.homes.append(home)
         waiting.update((part.id, place) for part in turn.parts if isinstance(part, ToolCall))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.upstream.results import together
+from techniques.core.json import Json
 from techniques.core.request import Image, Message, Role, Text, Tool, ToolCall, ToolResult, said
 from tests.gateway.upstream.anthropic_calls import asked
 from tests.gateway.upstream.anthropic_calls import sent as sent_to_anthropic
@@ -72,7 +75,7 @@ def test_what_stands_between_a_call_and_its_results_is_said_before(
         (USER, calls("a", "b"), results("b"), results("a"), USER),
         (USER, calls("a"), results("a"), OTHERWISE),
         (calls("a"), results("a"), Message("user", ()), calls("a"), results("a")),
-        (USER, results("nobody"), USER),
+        (USER, results("nobody"), results("nobody"), USER),
         (USER, calls("a"), USER, Message("user", ())),
         (calls("a"), Message("user", (*results("a").parts, Text("And?"))), calls("a")),
     ],
@@ -116,6 +119,10 @@ def test_the_provider_is_sent_them_so() -> None:
     assert (sent[3]["tool_call_id"], sent[3]["content"]) == ("a", "sun")
 
 
+def sent_own_to_anthropic(*told: Message, dialect: str) -> Json:
+    return sent_to_anthropic(replace(asked(*told, tools=(Tool("f"),)), dialect=dialect))["messages"]
+
+
 def test_so_is_anthropic() -> None:
     told = (USER, calls("a"), results("a"), calls("b"), SPOKEN, USER, results("a", "b"))
 
@@ -133,6 +140,20 @@ def test_so_is_anthropic() -> None:
         ("assistant", ["tool_use"]),
         ("user", ["tool_result"]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("sent", "dialect"), [(turns, "openai_chat"), (sent_own_to_anthropic, "anthropic")]
+)
+def test_what_a_client_of_the_own_api_says_stays_as_it_is(sent: Any, dialect: str) -> None:
+    """For a technique it is written anew; what the provider thinks of it is its own affair."""
+    told = (USER, calls("a"), SPOKEN, results("a"), USER, results("a"))
+
+    roles = [turn["role"] for turn in sent(*told, dialect=dialect)]
+
+    plain = [message.role for message in told]
+    merged = ["user", "assistant", "user"]
+    assert roles == (plain if dialect == "openai_chat" else merged)
 
 
 @given(st.lists(st.sampled_from([USER, SYSTEM, SPOKEN, "call", "result"]), max_size=12))

@@ -26,7 +26,7 @@ def encode_turns(
     """
     system: list[JsonObject] = []
     turns: list[JsonObject] = []
-    for message in together(messages, _BESIDE):
+    for message in messages if losses.own else together(messages, _BESIDE):
         blocks = parts.blocks(message.parts)
         if message.name is not None:
             losses.note("field_dropped", "messages.name")

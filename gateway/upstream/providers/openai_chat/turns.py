@@ -37,8 +37,8 @@ _SEE_NEXT = "(The result is in the next message.)"
 
 def turns_of(messages: Sequence[Message], losses: Losses) -> list[JsonObject]:
     """Return *messages* as this API's; results become turns of their own, behind their calls."""
-    told = readable(together(messages))
-    return [turn for message in told for turn in _turns(message, losses)]
+    told = messages if losses.native else together(messages)
+    return [turn for message in readable(told) for turn in _turns(message, losses)]
 
 
 def _turns(message: Message, losses: Losses) -> Iterator[JsonObject]:
