@@ -13,6 +13,7 @@ from typing import Final
 import orjson
 
 from techniques.core.json import Json, JsonObject
+from techniques.core.lines import on_a_line
 
 _ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _MARKS: Final = (b'"response":{', b'"response": {')
@@ -82,7 +83,7 @@ class Frames:
         self.has_ended = event.get("type") in _ENDS
         if not self.says:
             return line
-        return b"data: " + orjson.dumps(event)
+        return b"data: " + on_a_line(event)
 
 
 def is_response(value: Json) -> bool:

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-import orjson
-
 from techniques.core.json import Json, JsonObject
+from techniques.core.lines import on_a_line
 
 _NUMBER: Final = re.compile(rb'"sequence_number":\s*(\d+)')
 _ENDS: Final = {"incomplete": "incomplete", "failed": "failed", "cancelled": "failed"}
@@ -100,5 +99,5 @@ def _text(kind: str, at: JsonObject, field: str, part: JsonObject) -> Iterator[J
 
 
 def _frame(event: JsonObject, number: int) -> bytes:
-    data = orjson.dumps({**event, "sequence_number": number})
+    data = on_a_line({**event, "sequence_number": number})
     return b"event: %b\ndata: %b\n\n" % (str(event["type"]).encode(), data)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import orjson
-
 from gateway.wire.anthropic.cited import citation_of
 from gateway.wire.anthropic.failure import error_object
 from gateway.wire.anthropic.said import called_id, message_id, reported, stop_reason, usage_object
@@ -35,6 +33,7 @@ from techniques.core.events import (
     UsageReported,
 )
 from techniques.core.json import Json, JsonObject
+from techniques.core.lines import on_a_line
 from techniques.core.request import Opaque
 
 _PING = b'event: ping\ndata: {"type":"ping"}\n\n'
@@ -174,7 +173,7 @@ class MessageEncoder:
         return _event("content_block_stop", {"index": self._index})
 
     def _delta(self, head: bytes, text: str) -> bytes:
-        return self._delta_head + head + orjson.dumps(text) + b"}}\n\n"
+        return self._delta_head + head + on_a_line(text) + b"}}\n\n"
 
     def _text(self, text: str) -> bytes:
         if not text:
@@ -224,7 +223,7 @@ class MessageEncoder:
         # A call may go on after the next has begun. Its block is over then, but clients
         # collect by index, and arguments that are late are better than arguments that are lost.
         head = _delta_head(self._calls[event.index])
-        partial = orjson.dumps(event.arguments)
+        partial = on_a_line(event.arguments)
         return head + b'{"type":"input_json_delta","partial_json":' + partial + b"}}\n\n"
 
 
@@ -240,7 +239,7 @@ def _aside(event: Event) -> bytes:
 
 
 def _comment(name: str, body: JsonObject) -> bytes:
-    return f": {name} ".encode() + orjson.dumps(body) + b"\n\n"
+    return f": {name} ".encode() + on_a_line(body) + b"\n\n"
 
 
 def _delta_head(index: int) -> bytes:
@@ -251,5 +250,5 @@ def _delta_head(index: int) -> bytes:
 
 
 def _event(name: str, body: JsonObject) -> bytes:
-    data = orjson.dumps({"type": name, **body})
+    data = on_a_line({"type": name, **body})
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"

@@ -15,6 +15,7 @@ from techniques.core.arguments import arguments_object
 from techniques.core.carried import carrying
 from techniques.core.events import FinishReason
 from techniques.core.json import Json, JsonObject
+from techniques.core.lines import escaped
 from techniques.core.request import ToolCall
 
 _REASONS: Final[dict[FinishReason, str]] = {
@@ -26,22 +27,14 @@ _REASONS: Final[dict[FinishReason, str]] = {
     "refusal": "content_filter",
     "pause": "stop",
 }
-_ENDS: Final = tuple((end.encode(), b"\\u%04x" % ord(end)) for end in "\u0085\u2028\u2029")
 _NS: Final = 1_000_000_000
 GAP: Final = "\n\n"
 """Stands between what was said and why no more is: both are text here."""
 
 
 def one_line(told: bytes) -> bytes:
-    """Return the JSON *told* as a line that clients take for one.
-
-    Some look for the ends of lines in the decoded text, where three more characters are such ends.
-    In JSON they can only stand in strings, so they can be escaped.
-    """
-    if not told.isascii():
-        for end, escaped in _ENDS:
-            told = told.replace(end, escaped)
-    return told + b"\n"
+    """Return the JSON *told* as a line that clients take for one."""
+    return escaped(told) + b"\n"
 
 
 def asked_name(call: Call) -> Json:

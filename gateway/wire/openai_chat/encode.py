@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import orjson
-
 from gateway.wire.dialect import Call, Summary, told
 from gateway.wire.drafts import draft
 from gateway.wire.openai_chat.common import (
@@ -43,6 +41,7 @@ from techniques.core.events import (
 )
 from techniques.core.free_form import TYPE, unwrapped
 from techniques.core.json import NOTHING, Json, JsonObject
+from techniques.core.lines import on_a_line
 from techniques.core.request import Opaque
 
 _DONE = b"data: [DONE]\n\n"
@@ -107,7 +106,7 @@ class ChunkEncoder:
         """Return the usage chunk if it was asked for, the trailer and the terminal frame."""
         closing = b""
         if self._call.include_usage and not self._relayed:
-            usage = orjson.dumps(reported(self._used(), summary))
+            usage = on_a_line(reported(self._used(), summary))
             closing = self._start() + self._head + b',"choices":[],"usage":' + usage
             closing += self._served() + b"}\n\n"
         if summary.trailer is not None:
@@ -116,7 +115,7 @@ class ChunkEncoder:
 
     def fail(self, error: GatewayError) -> bytes:
         """Return an error object; without an end mark, so that no client takes it for one."""
-        return b"data: " + orjson.dumps(error_of(error)) + b"\n\n"
+        return b"data: " + on_a_line(error_of(error)) + b"\n\n"
 
     def _frame(self, event: Event) -> bytes:
         match event:
@@ -166,7 +165,7 @@ class ChunkEncoder:
             case Traced():
                 return self._chunk({"content": "", "lockgate": told(event)})
             case Note(topic="progress"):
-                return b": progress " + orjson.dumps(dict(event.data)) + b"\n\n"
+                return b": progress " + on_a_line(dict(event.data)) + b"\n\n"
             case _:
                 return b""
 
@@ -176,13 +175,13 @@ class ChunkEncoder:
             return b""
         empty = self._given()
         empty += b"".join(self._arguments(index, "{}") for index in sorted(self._silent))
-        reason = orjson.dumps(reason_of(event.reason, legacy=self._legacy))
+        reason = on_a_line(reason_of(event.reason, legacy=self._legacy))
         start = empty + self._start() + self._head + self._served()
         return start + self._open + self._closed(b"{}", b"null", reason)
 
     def _served(self) -> bytes:
         """Return the field that tells how the call was served, if that is known."""
-        return b"," + orjson.dumps(self._tier)[1:-1] if self._tier else b""
+        return b"," + on_a_line(self._tier)[1:-1] if self._tier else b""
 
     def _given(self) -> bytes:
         """Return the inputs of calls of free text, each at once: only whole they can be read."""
@@ -223,8 +222,8 @@ class ChunkEncoder:
 
     def _chunk(self, delta: JsonObject, logprobs: Json = None) -> bytes:
         start = b"" if self._begun else self._start()
-        told = b"null" if logprobs is None else orjson.dumps(logprobs)
-        return start + self._head + self._open + self._closed(orjson.dumps(delta), told, b"null")
+        told = b"null" if logprobs is None else on_a_line(logprobs)
+        return start + self._head + self._open + self._closed(on_a_line(delta), told, b"null")
 
     def _start(self) -> bytes:
         """Return the chunk that names the role, once; from then on every chunk has its head."""
@@ -232,7 +231,7 @@ class ChunkEncoder:
             return b""
         self._begun = True
         self._head = self._head or self._made_head()
-        role = orjson.dumps({"role": "assistant", "content": ""})
+        role = on_a_line({"role": "assistant", "content": ""})
         return self._head + self._open + self._closed(role, b"null", b"null")
 
     def _made_head(self) -> bytes:
@@ -243,7 +242,7 @@ class ChunkEncoder:
             "model": self._model,
             "system_fingerprint": self._fingerprint,
         }
-        return b"data: " + orjson.dumps(head)[:-1]
+        return b"data: " + on_a_line(head)[:-1]
 
     def _closed(self, delta: bytes, logprobs: bytes, reason: bytes) -> bytes:
         return delta + b',"logprobs":' + logprobs + b',"finish_reason":' + reason + self._tail

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import orjson
-
 from techniques.core.json import JsonObject
+from techniques.core.lines import on_a_line
 
 
 class Events:
@@ -15,7 +14,7 @@ class Events:
 
     def write(self, kind: str, body: JsonObject) -> bytes:
         """Return a frame of that *kind*."""
-        data = orjson.dumps({"type": kind, **body, "sequence_number": self.next})
+        data = on_a_line({"type": kind, **body, "sequence_number": self.next})
         self.next += 1
         return b"event: %b\ndata: %b\n\n" % (kind.encode(), data)
 
@@ -23,15 +22,15 @@ class Events:
         """Return a frame of a delta: what ``head_of`` gave, *text* and what stands behind it."""
         number = self.next
         self.next += 1
-        return b'%b%b%b,"sequence_number":%d}\n\n' % (head, orjson.dumps(text), tail, number)
+        return b'%b%b%b,"sequence_number":%d}\n\n' % (head, on_a_line(text), tail, number)
 
 
 def head_of(kind: str, place: JsonObject) -> bytes:
     """Return what all deltas of that *kind* at one *place* begin with."""
-    opened = orjson.dumps({"type": kind, **place})[:-1]
+    opened = on_a_line({"type": kind, **place})[:-1]
     return b'event: %b\ndata: %b,"delta":' % (kind.encode(), opened)
 
 
 def comment(name: str, body: JsonObject) -> bytes:
     """Return a comment, which clients skip."""
-    return b": %b %b\n\n" % (name.encode(), orjson.dumps(body))
+    return b": %b %b\n\n" % (name.encode(), on_a_line(body))

@@ -13,6 +13,7 @@ from gateway.wire.openai_responses.searches import CALL
 from techniques.core.citation import Citation
 from techniques.core.free_form import unwrapped
 from techniques.core.json import Json, JsonObject
+from techniques.core.lines import on_a_line
 from techniques.core.request import ToolCall
 from techniques.core.tool_search import read_arguments
 
@@ -72,7 +73,7 @@ class Message:
         tail = b',"logprobs":[]'
         if logprobs:
             self._logprobs += logprobs
-            tail = b',"logprobs":' + orjson.dumps(logprobs)
+            tail = b',"logprobs":' + on_a_line(logprobs)
         return opening + events.piece(self._head, text, tail)
 
     def cite(self, events: Events, citation: Citation) -> bytes:
