@@ -26,7 +26,7 @@ def new_name() -> str:
         random = _DRAWN.pop()
     except IndexError:
         drawn = token_hex(_AT_ONCE * _RANDOM // 2)
-        _DRAWN.extend(drawn[at : at + _RANDOM] for at in range(_RANDOM, len(drawn), _RANDOM))
+        _DRAWN.extend([drawn[at : at + _RANDOM] for at in range(_RANDOM, len(drawn), _RANDOM)])
         random = drawn[:_RANDOM]
     return f"{time_ns() // 1_000_000:012x}{random}"
 
