@@ -77,6 +77,9 @@ class Survey:
             why = "" if names is not None else f"it answers {told.status}, without a list"
         except UpstreamFailed as failure:
             names, why = None, failure.message
+        except Exception:  # noqa: BLE001 - one of the boundaries: a list is not worth the process
+            _log.exception("survey.failed", provider=name)
+            names, why = None, "the gateway has failed"
         now = loop_time()
         if names is not None:
             asked.account.offered = names[:_MOST]

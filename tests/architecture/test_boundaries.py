@@ -19,6 +19,7 @@ _LAST_RESORTS = {
     "gateway/attention/asking.py": 1,
     "gateway/learning/sampler.py": 1,  # a bug in one study does not end the others
     "gateway/reloading.py": 1,
+    "gateway/surveying.py": 1,  # what cannot be listed is served all the same
     "gateway/evaluating/command.py": 1,  # a bug is no candidate that is blocked
     "gateway/serving.py": 1,  # a reload that fails costs no worker
     "gateway/doctor/examining.py": 1,  # a check that fails keeps no other from being told

@@ -133,6 +133,23 @@ async def test_another_account_under_the_name_is_asked_anew_and_at_once() -> Non
     assert now[0].accounts["p"].offered == ("gpt-5",)
 
 
+async def test_a_bug_is_logged_and_ends_neither_the_survey_nor_the_process(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    class Broken(Host):
+        async def post(self, call: HttpCall, until: float) -> Answer:
+            if not self.asked:
+                self.asked.append((call.path, anyio.current_time()))
+                raise RuntimeError("a bug")
+            return await super().post(call, until)
+
+    host = Broken(body=listing("gpt-5"))
+
+    assert await survey(upstreams(host), 70) == ("gpt-5",)
+    assert len(host.asked) == 2
+    assert "survey.failed" in "".join(capfd.readouterr())
+
+
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"data": 3}', b'{"data": ["gpt"]}'])
 async def test_what_is_no_list_lists_nothing(body: bytes) -> None:
     assert await survey(upstreams(Host(body=body)), 1) == ()
