@@ -12,7 +12,21 @@ from gateway.wire.openai_chat import OpenAIChat
 
 MARK = {"type": "ephemeral"}
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
-CALLED = {"id": "a1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+CALLING = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+def talk(turns: list[Any]) -> list[Any]:
+    """Return *turns*; each call among them has an id of its own, and its result behind it."""
+    said: list[Any] = []
+    for place, turn in enumerate(turns):
+        if turn is not CALLING:
+            said.append(turn)
+            continue
+        calls = [{"id": f"a{place}", **CALLING}]
+        said.append({"role": "assistant", "content": None, "tool_calls": calls})
+        said.append({"role": "tool", "tool_call_id": f"a{place}", "content": "r"})
+    return said
+
 
 TURNS = st.lists(
     st.sampled_from(
@@ -32,14 +46,13 @@ TURNS = st.lists(
                 "reasoning": "why",
                 "reasoning_details": [{"type": "reasoning.text", "signature": "c2ln"}],
             },
-            {"role": "assistant", "content": None, "tool_calls": [CALLED]},
+            CALLING,
             {"role": "assistant", "content": None, "refusal": "no"},
-            {"role": "tool", "tool_call_id": "a1", "content": "r"},
         ]
     ),
     min_size=1,
     max_size=6,
-)
+).map(talk)
 FIELDS = st.fixed_dictionaries(
     {},
     optional={
