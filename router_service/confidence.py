@@ -16,7 +16,7 @@ def confidence(chosen: int, means: Sequence[float], spreads: Sequence[float]) ->
     """Return the share of draws in which the *chosen* place has the most, 0 to 1."""
     drawn = _normal(len(means)) * np.array(spreads)[:, None]
     drawn += np.array(means)[:, None]
-    return np.count_nonzero(drawn[chosen] >= drawn.max(axis=0)) / _DRAWS
+    return float(np.count_nonzero(drawn[chosen] >= drawn.max(axis=0)) / _DRAWS)
 
 
 @lru_cache(maxsize=64)

@@ -177,3 +177,14 @@ async def test_a_decision_may_be_awaited() -> None:
     decided = await Engine().route(RouteQuery(model="m", offers=(Offer(arm="none"),)))
 
     assert decided.arm == "none"
+
+
+def test_a_decision_is_of_plain_numbers_that_any_writer_of_json_takes() -> None:
+    engine = Engine(RouterSettings.model_validate({"type": "semknn"}))
+    engine.learn(two_towns(120))
+
+    told = engine.decide(query("none", "best_of_n/3", vector=EAST)).model_dump()
+
+    numbers = [*told["scores"].values(), *(one for one in told.values() if isinstance(one, float))]
+    assert len(numbers) > 5
+    assert {type(number) for number in numbers} == {float}
