@@ -28,11 +28,12 @@ from redis import Redis
 
 from techniques.core.json import Json
 from tests.conformance.replicas import charged, held, secret, started, with_budget
-from tests.conformance.stage import CHAT, chat, technique, within
+from tests.conformance.stage import CHAT, chat, technique
 from tests.fakes.client import CutOff, Exchange, request
 from tests.fakes.gateway import Gateway, settings
 from tests.fakes.script import Answer, completion, counts, dumps
 from tests.fakes.upstream import Asked, ScriptedUpstream
+from tests.patience import PATIENCE_S, eventually
 from tests.services.valkey import Valkey
 
 PREFIX: Final = "budgets"
@@ -108,7 +109,7 @@ class Rig:
         for thread in threads:
             thread.start()
         if after is not None:
-            within(20, lambda: self.upstream.busy > self.size.requests // 4)
+            eventually(lambda: self.upstream.busy > self.size.requests // 4)
             after.set()
         for thread in threads:
             while thread.is_alive():
@@ -120,7 +121,7 @@ class Rig:
         if self.store.keys(f"{PREFIX}:{{{POOL}}}:m:*"):
             self.outcome.most = max(self.outcome.most, charged(self.store, PREFIX, POOL))
 
-    def settle(self, seconds: float) -> Outcome:
+    def settle(self, seconds: float = PATIENCE_S) -> Outcome:
         """Wait until nothing is held and the rows have come, and return what came of it."""
         outcome = self.outcome
 
@@ -130,7 +131,7 @@ class Rig:
             self._read()
             return not outcome.held and outcome.booked == outcome.settled
 
-        within(seconds, is_done)
+        eventually(is_done, seconds)
         self.look()
         outcome.calls = len(self.upstream.asked)
         return outcome
@@ -200,7 +201,7 @@ def crowded(size: Size) -> Outcome:
     """Ask all replicas at once."""
     with rig(size) as playing:
         playing.run(list(range(size.replicas)))
-        return playing.settle(20)
+        return playing.settle()
 
 
 def killed(size: Size) -> Outcome:
@@ -217,7 +218,7 @@ def killed(size: Size) -> Outcome:
         killer.start()
         playing.run(list(range(size.replicas)), underway)
         killer.join()
-        return playing.settle(LEASE_S + 30)
+        return playing.settle(LEASE_S + PATIENCE_S)
 
 
 def told(name: str, size: Size, outcome: Outcome) -> str:

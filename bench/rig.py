@@ -7,7 +7,6 @@ import http.client
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -52,14 +51,6 @@ def pinned(command: Sequence[str], core: int) -> list[str]:
     if (os.cpu_count() or 1) < 2 or not shutil.which("taskset"):
         return list(command)
     return ["taskset", "-c", str(core), *command]
-
-
-def free_port() -> int:
-    """Return a port of the loopback address that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @dataclass

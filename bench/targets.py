@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from bench.rig import HERE, LOAD_CORE, Server, free_port, start
+from bench.ports import free_port
+from bench.rig import HERE, LOAD_CORE, Server, start
 from bench.scenarios import EMBED_MODEL, KEY, MODELS, RESPONSES_MODEL
 
 _SECRET: Final = "bench-secret"

@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-from bench.rig import HERE, Server, build, first_200_s, free_port, start, start_upstream
+from bench.ports import free_port
+from bench.rig import HERE, Server, build, first_200_s, start, start_upstream
 from bench.scenarios import Figures, Scenario, chat, measure
 
 _SCENARIOS = (

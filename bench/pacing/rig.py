@@ -18,7 +18,8 @@ from typing import Any, Final, TypeAlias
 import orjson
 
 from bench.pacing.account import Terms
-from bench.rig import HERE, CannotMeasure, Server, free_port
+from bench.ports import free_port
+from bench.rig import HERE, CannotMeasure, Server
 
 REPLICAS: Final = 3
 _SECRET: Final = "bench-secret"

@@ -12,13 +12,14 @@ from typing import Final
 import aiohttp
 import orjson
 
+from bench.ports import free_port
 from bench.quality.arms import LIKELIEST, PLAIN
 from bench.quality.recorded import RecordedSet
 from bench.quality.report import table
 from bench.quality.rig import Client, Given, wait
 from bench.quality.running import Arm, Ran, Tally, headers
 from bench.real_model import Question, is_right, questions
-from bench.rig import HERE, free_port, start
+from bench.rig import HERE, start
 from techniques.core.json import JsonObject
 
 _ENDING: Final = "Reply with the number only."

@@ -15,9 +15,10 @@ import aiohttp
 import orjson
 from aiohttp import web
 
+from bench.ports import free_port
 from bench.quality.recorded import RecordedSet
 from bench.quality.replay import CRITIC, JUDGE, Replay, application
-from bench.rig import HERE, Call, CannotMeasure, Server, first_200_s, free_port, start
+from bench.rig import HERE, Call, CannotMeasure, Server, first_200_s, start
 from techniques.core.json import Json, JsonObject
 
 _PATIENCE_S: Final = 600.0

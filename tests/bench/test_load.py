@@ -14,7 +14,6 @@ from bench.scenarios import Scenario, chat, load, messages, responses
 
 pytestmark = [
     pytest.mark.skipif(not shutil.which("cc"), reason="the benchmark's programs are in C"),
-    pytest.mark.timeout(60),
 ]
 
 

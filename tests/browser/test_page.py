@@ -23,8 +23,8 @@ from tests.browser.looks import contrasts, is_too_wide, nameless, tree
 from tests.fakes.client import Exchange, dial, request
 from tests.fakes.gateway import ADMIN_TOKEN, KEYS
 from tests.fakes.script import Answer, completion, error
+from tests.patience import PATIENCE_S
 
-pytestmark = pytest.mark.timeout(90)
 expect.set_options(timeout=PATIENCE_MS)
 Take = Callable[[str], None]
 WIDTHS = (320, 360, 768, 981, 1360)
@@ -133,7 +133,9 @@ def test_a_newcomer_is_shown_a_first_request_that_works(
     command = page.locator("#first-command").inner_text()
     assert command.startswith(f"curl {open_root}/v1/chat/completions")
 
-    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, timeout=30)
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, check=True, timeout=PATIENCE_S
+    )
 
     assert b"lockgate-simulation" in done.stdout
     expect(page.locator("#ended .badge")).to_have_text("Done")

@@ -27,12 +27,6 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "tests/clients" in item.path.as_posix():
-            item.add_marker(pytest.mark.timeout(120))
-
-
 @dataclass(frozen=True, slots=True)
 class Stage:
     """What a test acts on."""

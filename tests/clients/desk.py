@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from techniques.core.json import Json, JsonObject
+from tests.patience import PATIENCE_S
 
 ROOT: Final = Path(__file__).parents[2]
 HERE: Final = Path(__file__).parent
 ENVIRONMENTS: Final = ROOT / ".clients"
 SDKS: Final = HERE / "node" / "sdks"
 _MARK: Final = "\x1e"
-_PATIENCE_S: Final = 50
 
 
 def python_of(environment: str) -> Path | None:
@@ -109,7 +109,7 @@ class Desk:
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             while b"\n" not in self._held:
-                if not selector.select(_PATIENCE_S):
+                if not selector.select(PATIENCE_S):
                     raise RuntimeError(f"The client took too long:\n{self._said()}")
                 read = os.read(self._process.stdout.fileno(), 65536)
                 if not read:

@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 
 from tests.clients.desk import ENVIRONMENTS, HERE, quiet
+from tests.patience import PATIENCE_S
 
 LINES: Final = HERE / "node" / "lines" / "node_modules"
 _ALONE: Final[Mapping[str, str]] = {
@@ -58,7 +59,7 @@ class Folder:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=PATIENCE_S,
             check=False,
         )
         return Ran(ended.returncode, ended.stdout, ended.stderr)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 
 from techniques.core.json import Json
-from tests.conformance.stage import REQUESTS, Stage, summed, within
+from tests.conformance.stage import REQUESTS, Stage, summed
 from tests.fakes.client import Exchange
 from tests.fakes.gateway import KEYS, SECRETS
+from tests.patience import eventually
 
 _IN_FLIGHT = "lockgate_requests_in_flight"
 
@@ -21,7 +22,7 @@ def check(stage: Stage) -> None:
         page[:] = stage.metrics()
         return _all_closed(stage, page) and _all_counted(stage, page)
 
-    assert within(2, settled), "Something is still in flight, or ended in no outcome or in two."
+    assert eventually(settled), "Something is still in flight, or ended in no outcome or in two."
     _check_secrets(stage, page)
     for asked in stage.upstream.asked:
         _check_request_upstream(asked.headers)

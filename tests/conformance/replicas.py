@@ -15,6 +15,7 @@ from tests.conformance.stage import CHAT, chat
 from tests.fakes.client import Exchange, Reply, request
 from tests.fakes.gateway import ADMIN_TOKEN, Gateway, hashed
 from tests.fakes.script import dumps
+from tests.patience import NOON, PATIENCE_S
 
 PICO = 10**12
 
@@ -25,8 +26,8 @@ def secret(name: str) -> str:
 
 
 def with_budget(name: str, usd: str, **more: Json) -> dict[str, Json]:
-    """Return the configuration of a key that may spend *usd* a day."""
-    budget = {"usd": usd, "period": "day"}
+    """Return the configuration of a key that may spend *usd* a day, which ends in hours."""
+    budget = {"usd": usd, "period": "day", "tz": NOON}
     return {"name": name, "hash": hashed(secret(name)), "budget": budget, **more}
 
 
@@ -52,7 +53,7 @@ def at_once(number: int, asking: Callable[[int], Reply]) -> list[Reply]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(25)
+        thread.join(PATIENCE_S)
     assert len(answers) == number
     return answers
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from techniques.core.json import Json
@@ -11,13 +10,16 @@ from tests.fakes.client import Exchange, Reply, SseEvent, request
 from tests.fakes.gateway import ADMIN_TOKEN, KEYS, Gateway
 from tests.fakes.script import dumps
 from tests.fakes.upstream import ScriptedUpstream
+from tests.patience import eventually
 
 REQUESTS = "lockgate_requests_total"
 CHAT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
-IMPATIENT: dict[str, Json] = {
-    "upstream": {"first_byte_s": 0.5, "idle_s": 0.6, "retries": 0, "pool": 5}
-}
-"""Changes to the configuration for what has to time out, or is to be tried but once."""
+ONCE: dict[str, Json] = {"upstream": {"retries": 0, "pool": 5}}
+"""Changes to the configuration for what is to be tried but once."""
+IMPATIENT: dict[str, Json] = {"upstream": {**ONCE["upstream"], "first_byte_s": 0.5}}
+"""The same for what has to time out before it begins."""
+STALLING: dict[str, Json] = {"upstream": {**ONCE["upstream"], "idle_s": 2.0}}
+"""The same for what has to time out in the midst of its stream."""
 ASKED = [{"role": "user", "content": "hello there"}]
 
 
@@ -178,7 +180,7 @@ class Stage:
             found[:] = answer.json["rows"]
             return len(found) >= least
 
-        within(2, enough)
+        eventually(enough)
         return sorted(found, key=lambda row: str(row["started_at"]))
 
     def row(self, answer: Reply | Streamed | Exchange) -> Json:
@@ -234,16 +236,6 @@ def technique(name: str, **params: Json) -> dict[str, str]:
     """Return the headers that ask for a technique."""
     headers = {"x-lockgate-technique": name}
     return {**headers, "x-lockgate-params": dumps(params).decode()} if params else headers
-
-
-def within(seconds: float, met: Callable[[], bool]) -> bool:
-    """Wait until *met*, for at most *seconds*; tell whether it was."""
-    until = time.monotonic() + seconds
-    while not met():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 FUNCTION = {"name": "look_up", "parameters": {"type": "object", "properties": {"q": {}}}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from techniques.core.json import Json
-from tests.conformance.stage import CHAT_TOOLS, Stage, within
+from tests.conformance.stage import CHAT_TOOLS, Stage
 from tests.fakes import script
 from tests.fakes.script import (
     Wait,
@@ -22,6 +22,7 @@ from tests.fakes.script import (
     text_opened,
     usage,
 )
+from tests.patience import eventually
 
 ATTEMPTS = "lockgate_upstream_attempts_total"
 CHAT_VALUES = {"stop", "length", "tool_calls", "content_filter", "function_call"}
@@ -39,7 +40,7 @@ def test_an_overload_in_mid_answer_is_told_to_a_chat_client(stage: Stage) -> Non
     assert "overloaded" in str(answer.errors[0]).lower()
     assert len(stage.upstream.asked) == 1
     assert stage.row(answer)["outcome"] == "overloaded"
-    assert within(1, lambda: stage.total(ATTEMPTS, outcome="overloaded") == before + 1)
+    assert eventually(lambda: stage.total(ATTEMPTS, outcome="overloaded") == before + 1)
 
 
 @pytest.mark.case("ANT-05")

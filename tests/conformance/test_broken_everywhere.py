@@ -10,7 +10,7 @@ import pytest
 
 from techniques.core.json import Json
 from tests.conformance.dialects import MODELS, SURFACES
-from tests.conformance.stage import IMPATIENT, Stage
+from tests.conformance.stage import STALLING, Stage
 from tests.fakes import responses, script
 from tests.fakes.script import Answer, End, Wait, Write
 
@@ -50,7 +50,7 @@ def last_of(client: str, body: bytes) -> Json:
     return json.loads(last.removeprefix(b"data: "))
 
 
-@pytest.mark.gateway(IMPATIENT)
+@pytest.mark.gateway(STALLING)
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("upstream", MODELS)
 @pytest.mark.parametrize("client", SURFACES)

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from techniques.core.json import Json
-from tests.conformance.stage import IMPATIENT, Stage
+from tests.conformance.stage import ONCE, Stage
 from tests.fakes import script
 from tests.fakes.script import counts, message_end, message_start, sse, text_block
 
@@ -97,7 +97,7 @@ def test_audio_has_its_own_price_or_that_of_text(stage: Stage, model: str, owed:
 
 
 @pytest.mark.case("COST-10")
-@pytest.mark.gateway(IMPATIENT)
+@pytest.mark.gateway(ONCE)
 def test_each_attempt_has_the_price_of_its_own_model(stage: Stage) -> None:
     stage.upstream.plays(
         script.choices(used=counts(100, 10)).only_for("real-first"),

@@ -23,6 +23,7 @@ from tests.conformance.dialects import (
 from tests.conformance.stage import IMPATIENT, Stage
 from tests.fakes import script
 from tests.fakes.gateway import UPSTREAM_KEYS
+from tests.patience import NEVER_S
 
 ONCE: Final = {"upstream": {"retries": 0}}
 OPENAIS: Final = ("chat", "responses", "embeddings", "completions")
@@ -182,7 +183,7 @@ def test_a_provider_that_is_gone_or_silent_is_told_in_the_envelope(  # noqa: PLR
     stage: Stage, client: str, upstream: str, streamed: str, how: str, status: int
 ) -> None:
     hello = said_hello(upstream, streamed)
-    stage.upstream.plays(script.sse(end="reset") if how == "reset" else hello.later(5))
+    stage.upstream.plays(script.sse(end="reset") if how == "reset" else hello.later(NEVER_S))
 
     answer = asked(stage, client, upstream, streamed)
 

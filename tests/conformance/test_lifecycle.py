@@ -14,18 +14,20 @@ from tests.conformance.stage import (
     CHAT,
     IMPATIENT,
     MESSAGES,
+    ONCE,
     RESPONSES,
+    STALLING,
     Stage,
     Streamed,
     asked_at,
     chat,
-    within,
 )
 from tests.fakes import script
 from tests.fakes.client import CutOff, Exchange, dial, request
 from tests.fakes.gateway import KEYS, Gateway, settings
-from tests.fakes.script import Answer, Wait, begin, done, error, finish, sse, text, usage
+from tests.fakes.script import Answer, Until, Wait, begin, done, error, finish, sse, text, usage
 from tests.fakes.upstream import ScriptedUpstream
+from tests.patience import NEVER_S, PATIENCE_S, SOON_S, eventually
 
 AUTHORIZED = {"authorization": f"Bearer {KEYS['k1']}"}
 
@@ -47,7 +49,7 @@ def read(exchange: Exchange, pieces: int) -> None:
 def left_upstream(stage: Stage, at: float) -> float:
     """Return how long after *at* the gateway closed its connection upstream."""
     asked = stage.upstream.asked[-1]
-    assert within(2, lambda: asked.left is not None), "The call upstream goes on."
+    assert eventually(lambda: asked.left is not None), "The call upstream goes on."
     return (asked.left or 0) - at
 
 
@@ -61,7 +63,7 @@ def test_a_client_that_leaves_ends_the_call_upstream(stage: Stage, path: str, ho
         read(answer, 2)
         left = answer.leave() if how == "close" else answer.reset()
 
-    assert left_upstream(stage, left) < 1
+    assert left_upstream(stage, left) < SOON_S
     assert stage.row(answer)["outcome"] == "client_disconnect"
 
 
@@ -72,20 +74,20 @@ def test_a_client_that_leaves_before_the_first_token_ends_the_call_upstream(
     stage: Stage, form: str, upstream: str
 ) -> None:
     waiting = {
-        "silent": script.told("River").later(10),
-        "head": sse(Wait(10), begin(), text("River"), finish(), done()),
-        "role": sse(begin(), Wait(10), text("River"), finish(), done()),
+        "silent": script.told("River").later(NEVER_S),
+        "head": sse(Wait(NEVER_S), begin(), text("River"), finish(), done()),
+        "role": sse(begin(), Wait(NEVER_S), text("River"), finish(), done()),
     }
     stage.uncounted()
     stage.upstream.plays(waiting[upstream])
     body = script.dumps(chat(stream=form == "stream"))
 
     connection = dial(stage.gateway.port, request(CHAT, body, AUTHORIZED))
-    assert within(2, lambda: bool(stage.upstream.asked))
+    assert eventually(lambda: bool(stage.upstream.asked))
     time.sleep(0.15)
     connection.close()
 
-    assert left_upstream(stage, time.monotonic()) < 1
+    assert left_upstream(stage, time.monotonic()) < SOON_S
 
 
 @pytest.mark.case("LIF-04")
@@ -95,33 +97,33 @@ def test_a_client_that_leaves_before_the_first_token_ends_the_call_upstream(
 def test_the_first_byte_is_waited_for_so_long_and_no_longer(
     stage: Stage, upstream: str, form: str
 ) -> None:
-    late = sse(Wait(10), begin(), text("River"), finish(), done())
-    stage.upstream.plays(late if upstream == "head" else script.told("River").later(10))
+    late = sse(Wait(NEVER_S), begin(), text("River"), finish(), done())
+    stage.upstream.plays(late if upstream == "head" else script.told("River").later(NEVER_S))
 
     answer = stage.post(CHAT, chat(stream=form == "stream"))
 
     assert answer.status == 504
-    assert 0.5 <= answer.took < 1.1
-    assert left_upstream(stage, time.monotonic()) < 0.3
+    assert 0.5 <= answer.took < SOON_S
+    assert left_upstream(stage, time.monotonic()) < SOON_S
 
 
 @pytest.mark.case("LIF-05")
-@pytest.mark.gateway(IMPATIENT)
+@pytest.mark.gateway(STALLING)
 def test_a_long_stream_in_good_health_is_not_cut(stage: Stage) -> None:
-    stage.upstream.plays(slow(40))
+    stage.upstream.plays(slow(60))
 
     answer = stage.chat_stream()
 
-    assert answer.joined() == "w " * 40
+    assert answer.joined() == "w " * 60
     assert answer.finishes == ["stop"]
 
 
 @pytest.mark.case("LIF-06")
-@pytest.mark.gateway(IMPATIENT)
+@pytest.mark.gateway(STALLING)
 @pytest.mark.parametrize("filler", ["silence", "comments", "empty"])
 def test_a_stream_that_stalls_ends_in_an_error(stage: Stage, filler: str) -> None:
     idle = {"silence": b"", "comments": b": wait\n\n", "empty": script.chunk({})}[filler]
-    fill = [write for _ in range(60) for write in (idle, Wait(0.1))]
+    fill = [write for _ in range(600) for write in (idle, Wait(0.1))]
     stage.upstream.plays(sse(begin(), text("Riv"), *fill))
 
     answer = stage.chat_stream()
@@ -130,26 +132,26 @@ def test_a_stream_that_stalls_ends_in_an_error(stage: Stage, filler: str) -> Non
     assert answer.errors
     assert answer.finishes == []
     took = answer.events[-1].at - answer.started
-    assert 0.6 <= took < 1.2
-    assert left_upstream(stage, time.monotonic()) < 0.3
+    assert 2.0 <= took < SOON_S
+    assert left_upstream(stage, time.monotonic()) < SOON_S
 
 
 @pytest.mark.case("LIF-06")
 @pytest.mark.gateway(IMPATIENT)
 def test_comments_do_not_stand_for_a_first_token(stage: Stage) -> None:
-    fill = [write for _ in range(60) for write in (b": wait\n\n", Wait(0.1))]
+    fill = [write for _ in range(600) for write in (b": wait\n\n", Wait(0.1))]
     stage.upstream.plays(sse(*fill))
 
     answer = stage.post(CHAT, chat(stream=True))
 
     assert answer.status == 504
-    assert 0.5 <= answer.took < 1.1
+    assert 0.5 <= answer.took < SOON_S
 
 
 @pytest.mark.case("LIF-06")
-@pytest.mark.gateway(IMPATIENT)
+@pytest.mark.gateway(STALLING)
 def test_a_role_begins_an_answer_but_comments_do_not_keep_it_alive(stage: Stage) -> None:
-    fill = [write for _ in range(60) for write in (b": wait\n\n", Wait(0.1))]
+    fill = [write for _ in range(600) for write in (b": wait\n\n", Wait(0.1))]
     stage.upstream.plays(sse(begin(), *fill))
 
     answer = stage.chat_stream()
@@ -157,11 +159,11 @@ def test_a_role_begins_an_answer_but_comments_do_not_keep_it_alive(stage: Stage)
     assert answer.joined() == ""
     assert answer.errors
     assert answer.finishes == []
-    assert answer.events[-1].at - answer.started < 1.2
+    assert answer.events[-1].at - answer.started < SOON_S
 
 
 @pytest.mark.case("LIF-07")
-@pytest.mark.gateway(IMPATIENT)
+@pytest.mark.gateway(ONCE)
 @pytest.mark.parametrize("status", [429, 500])
 def test_refused_streams_give_their_connections_back(stage: Stage, status: int) -> None:
     before = stage.upstream.open
@@ -172,10 +174,10 @@ def test_refused_streams_give_their_connections_back(stage: Stage, status: int) 
     stage.upstream.plays(script.completion())
     last = stage.chat()
 
-    assert {answer.status for answer in answers} <= {429, 500, 502, 503, 504}  # 504: a busy machine
+    assert {answer.status for answer in answers} <= {429, 500, 502, 503}
     assert last.status == 200
-    assert last.took < 1
-    assert stage.upstream.open <= before + 5
+    assert last.took < SOON_S
+    assert eventually(lambda: stage.upstream.open <= before + 5)
 
 
 @pytest.mark.case("LIF-09")
@@ -198,8 +200,8 @@ def test_hundreds_of_aborts_leave_nothing_behind(stage: Stage, how: str) -> None
     last = stage.chat()
 
     assert last.status == 200
-    assert last.took < 1
-    assert within(5, lambda: stage.gateway.sockets() <= before + 5)
+    assert last.took < SOON_S
+    assert eventually(lambda: stage.gateway.sockets() <= before + 5)
 
 
 @pytest.mark.case("LIF-11")
@@ -207,29 +209,30 @@ def test_a_stopping_gateway_ends_its_streams_in_order(
     upstream_process: ScriptedUpstream, tmp_path: Path
 ) -> None:
     upstream_process.forget()
-    upstream_process.plays(slow(30))
-    config = settings(upstream_process.port, 1, {"server": {"drain_s": 10}})
+    told: list[int] = []
+    words = [text("w ")] * 15
+    rest = Until(lambda: bool(told))  # a late client has had its answer
+    upstream_process.plays(sse(begin(), *words, rest, *words, finish(), usage(9, 30), done()))
+    config = settings(upstream_process.port, 1, {"server": {"drain_s": PATIENCE_S}})
 
     with Gateway(tmp_path, config) as gateway:
         stage = Stage(upstream_process, gateway)
-        with stage.open(CHAT, chat(stream=True)) as running, ThreadPoolExecutor(1) as pool:
-            rest = pool.submit(lambda: list(running.events()))
-            time.sleep(0.3)
+        with stage.open(CHAT, chat(stream=True)) as running:
             gateway.process.terminate()
-            time.sleep(0.2)
+            assert eventually(lambda: not gateway.ready())
             try:
                 late = request(CHAT, script.dumps(chat()), AUTHORIZED)
                 with Exchange(gateway.port, late) as answer_to_late:
-                    refused = answer_to_late.status
+                    told.append(answer_to_late.status)
             except (OSError, CutOff):
-                refused = 503
-            answer = Streamed(running.headers, rest.result(), running.started)
+                told.append(503)
+            answer = Streamed(running.headers, list(running.events()), running.started)
         code = gateway.stop()
 
     assert answer.joined() == "w " * 30
     assert answer.finishes == ["stop"]
     assert answer.dones == 1
-    assert refused == 503
+    assert told == [503]
     assert code == 0
     assert answer.request_id in gateway.log
 
@@ -263,9 +266,9 @@ def test_rows_wait_while_the_database_takes_none_and_nobody_waits_for_them(stage
         unwritten = stage.total(written, result="written")
         database.rollback()
 
-    assert max(answer.took for answer in answers) < 1
+    assert max(answer.took for answer in answers) < SOON_S
     assert unwritten == 0
-    assert within(20, lambda: stage.total(written, result="written") == 30)
+    assert eventually(lambda: stage.total(written, result="written") == 30)
     assert stage.total(written, result="dropped") == 0
     assert [stage.row(answer)["request_id"] for answer in answers] == [
         answer.request_id for answer in answers

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from techniques.core.json import Json
-from tests.conformance.stage import CHAT, Stage, chat, within
+from tests.conformance.stage import CHAT, Stage, chat
 from tests.fakes import script
 from tests.fakes.script import Wait, begin, counts, done, error, finish, frame, sse, text, usage
+from tests.patience import eventually
 
 ASK_USAGE = {"include_usage": True}
 
@@ -104,7 +105,7 @@ def test_missing_usage_is_guessed_within_bounds_and_marked(stage: Stage, form: s
     assert 1 <= row["output_tokens"] <= 8
     owed = row["input_tokens"] * 3e-6 + row["output_tokens"] * 15e-6
     assert float(row["cost_usd"]) == pytest.approx(owed)
-    assert within(1, lambda: stage.total("lockgate_usage_estimated_total") == before + 1)
+    assert eventually(lambda: stage.total("lockgate_usage_estimated_total") == before + 1)
 
 
 @pytest.mark.case("USE-06")

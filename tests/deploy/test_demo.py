@@ -20,15 +20,14 @@ from techniques.core import registry
 from tests.deploy.files import DEMO, ROOT, read, services
 from tests.deploy.playing import PROGRAM, traffic
 from tests.docs.documents import ADDRESS, commands
-from tests.e2e.test_reload import within
 from tests.fakes.client import Exchange, request
 from tests.fakes.gateway import Gateway
 from tests.fakes.router import RouterProcess
 from tests.fakes.simulator import Simulator
+from tests.patience import PATIENCE_S, eventually
 from tests.services.postgres import Postgres
 from tests.services.valkey import Valkey
 
-pytestmark = pytest.mark.timeout(120)
 HASTE = 50
 EXPECTED = {
     "plain": {"200"},
@@ -155,7 +154,7 @@ def test_what_comes_of_the_routers_choices_is_learnt(
         lines = router.ask("GET", "/v1/observations", token=token).body.splitlines()
         return len([line for line in lines if orjson.loads(line)["caller"] == "app"]) >= 5
 
-    assert within(20, kept)
+    assert eventually(kept)
 
 
 def test_a_key_is_held_to_its_budget_whichever_worker_it_meets(
@@ -174,7 +173,7 @@ def test_a_key_is_held_to_its_budget_whichever_worker_it_meets(
 
 def test_the_program_keeps_to_its_rate_and_stops_when_it_is_told(gateway: Gateway) -> None:
     command = [sys.executable, str(PROGRAM), "--url", url(gateway), "--rate", "8", "--seconds", "4"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     counted = orjson.loads(done.stdout.splitlines()[-1])
 
     with subprocess.Popen([*command[:-1], "0"], stdout=subprocess.PIPE, text=True) as endless:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.docs.documents import blocks, command_of, commands, run
 
 PAGE = "docs/learning.md"
 
 
-@pytest.mark.timeout(120)
 def test_the_first_hour_ends_with_something_learnt(tmp_path: Path) -> None:
     (tmp_path / "lockgate.yaml").write_text(blocks(PAGE, "yaml")[1], "utf-8")
 

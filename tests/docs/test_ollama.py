@@ -38,7 +38,6 @@ def test_it_names_every_path_that_is_served() -> None:
     assert f"`{VERSION}`" in TEXT
 
 
-@pytest.mark.timeout(90)
 def test_its_snippet_works(tmp_path: Path) -> None:
     pytest.importorskip("ollama")
     with Gateway(tmp_path, {**embedded({}), "server": {"port": 0}}) as gateway:

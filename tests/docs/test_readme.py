@@ -69,7 +69,6 @@ def test_a_command_works(line: str, address: str, home: Path, tmp_path: Path) ->
     assert run(command_of(line), folder)
 
 
-@pytest.mark.timeout(90)
 @pytest.mark.parametrize("document", ["README.md", "docs/clients.md"])
 def test_the_snippets_of_python_work(document: str, address: str, tmp_path: Path) -> None:
     script = "\n".join(blocks(document, "python")).replace(ADDRESS, address)

@@ -110,7 +110,6 @@ def test_the_account_with_a_small_limit_is_the_one_that_is_shown() -> None:
     assert _example() in [yaml.safe_load(block) for block in blocks("docs/pacing.md", "yaml")]
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_shows_does_what_it_says(page: str, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from tests.fakes.client import Exchange, Reply, request
 from tests.fakes.gateway import ADMIN_TOKEN, KEYS, Gateway, settings
 from tests.fakes.script import Answer
 from tests.fakes.upstream import Asked, ScriptedUpstream, dead_port
+from tests.patience import eventually
 
 SECRET = "8d" * 32
 ENDED = ("completed", "incomplete", "failed", "cancelled")
@@ -65,11 +65,14 @@ class Pair:
 
     def ended(self, response_id: str, place: int = 0) -> Response:
         """Wait until a response has ended, and return it."""
-        ends = time.monotonic() + 20
-        while (told := self.client(place).responses.retrieve(response_id)).status not in ENDED:
-            assert time.monotonic() < ends, told
-            time.sleep(0.02)
-        return told
+        told: list[Response] = []
+
+        def has_ended() -> bool:
+            told.append(self.client(place).responses.retrieve(response_id))
+            return told[-1].status in ENDED
+
+        assert eventually(has_ended), told[-1]
+        return told[-1]
 
 
 @contextmanager

@@ -15,13 +15,13 @@ from random import Random
 
 import pytest
 
-from bench.rig import free_port
+from bench.ports import free_port
 from techniques.core.json import Json
-from tests.conformance.stage import within
 from tests.docs.documents import ROOT
 from tests.fakes.gateway import KEYS, Gateway, settings
 from tests.fakes.script import Answer, completion
 from tests.fakes.upstream import Asked, ScriptedUpstream
+from tests.patience import PATIENCE_S, eventually
 
 AGENT = ROOT / "deploy/examples/agent.py"
 NUMBERS = (12, 30, 7, 25, 3, 81, 9, 33)
@@ -61,7 +61,6 @@ def _agent(port: int) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-@pytest.mark.timeout(90)
 @pytest.mark.parametrize("seed", [5])
 def test_the_agent_of_the_examples_ends_and_pays_for_each_step_once(
     tmp_path: Path, seed: int
@@ -74,7 +73,7 @@ def test_the_agent_of_the_examples_ends_and_pays_for_each_step_once(
             for killed in ("agent", "gateway", "agent"):
                 enough = len(upstream.asked) + 2
                 with _agent(port) as agent:
-                    within(30, partial(_asked, upstream, enough))
+                    eventually(partial(_asked, upstream, enough))
                     time.sleep(dice.uniform(0, 2 * CALL_S))
                     if killed == "agent":
                         agent.kill()
@@ -83,7 +82,7 @@ def test_the_agent_of_the_examples_ends_and_pays_for_each_step_once(
                         gateway.process.wait()
                         gateway.__enter__()
             with _agent(port) as agent:
-                said, _ = agent.communicate(timeout=60)
+                said, _ = agent.communicate(timeout=PATIENCE_S)
             runs = [gateway.get(f"/v1/runs/sum/{n}", KEYS["k1"]).json for n in range(len(NUMBERS))]
 
     assert said.strip() == str(sum(NUMBERS))

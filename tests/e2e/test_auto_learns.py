@@ -20,7 +20,6 @@ from bench.router.workload import KINDS, prompts
 SMALL = Size(learnt=240, judged=25, answers=1, refresh=20)
 
 
-@pytest.mark.timeout(180)
 async def test_a_gateway_learns_of_its_own_traffic_and_keeps_to_its_budget() -> None:
     found = await proof(SMALL, seed=1)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import time
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,6 +18,7 @@ from tests.fakes import script
 from tests.fakes.client import Reply
 from tests.fakes.gateway import Gateway
 from tests.fakes.script import Answer, Wait
+from tests.patience import eventually
 from tests.services.postgres import Postgres
 
 HELLO = Turn(parts=("Hello, ", "Zoë."))
@@ -171,9 +171,7 @@ def test_it_outlives_its_gateway(tmp_path: Path) -> None:
     with paired(tmp_path, f"sqlite:///{tmp_path}/kept.db", 1, journal={"lease_s": 0.5}) as pair:
         pair.says(HELLO, lambda answer: answer.later(30))
         begun = pair.client().responses.create(model="an-model", input="Hello?", background=True)
-        ends = time.monotonic() + 10
-        while not pair.upstream.asked and time.monotonic() < ends:
-            time.sleep(0.01)
+        assert eventually(lambda: bool(pair.upstream.asked))
         killed = pair.gateways[0]
         killed.process.send_signal(signal.SIGKILL)
         killed.process.wait()
@@ -257,12 +255,17 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 def gone_on_with(pair: Pair, response_id: str) -> Reply:
     """Go on with a response as soon as it has ended; nobody has looked at it before."""
     body = {"model": "oa-model", "input": "And?", "previous_response_id": response_id}
-    ends = time.monotonic() + 20
-    while (told := pair.send("POST", "/v1/responses", script.dumps(body))).status == 400:
-        assert told.json["error"]["code"] == "previous_response_not_ended"
-        assert time.monotonic() < ends, told.json
-        time.sleep(0.02)
-    return told
+    told: list[Reply] = []
+
+    def has_ended() -> bool:
+        told.append(pair.send("POST", "/v1/responses", script.dumps(body)))
+        if told[-1].status != 400:
+            return True
+        assert told[-1].json["error"]["code"] == "previous_response_not_ended"
+        return False
+
+    assert eventually(has_ended)
+    return told[-1]
 
 
 @pytest.mark.parametrize("model", ["oa-model", "rs-model"])

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import anyio
-import pytest
 
 from bench.runs.chaos import Size, chaos
 
 TECHNIQUES = ("none", "self_consistency", "genselect", "self_moa", "chain_of_verification")
 
 
-@pytest.mark.timeout(120)
 def test_whatever_dies_every_run_ends_and_no_settled_step_is_paid_twice() -> None:
     size = Size(12, 2, "sqlite", kills=2, every_s=0.6, patience_s=0.2)
 

@@ -18,6 +18,7 @@ from techniques.core.json import JsonObject
 from tests.e2e.traffic import METRICS_TOKEN, Traffic, answers, config
 from tests.fakes.gateway import Gateway
 from tests.fakes.upstream import ScriptedUpstream, dead_port
+from tests.patience import eventually
 from tests.services.prometheus import BINARY, RULES, Prometheus
 from tests.services.valkey import Valkey
 
@@ -39,7 +40,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         with held, Gateway(folder, config(upstream.port, dead, store.url)) as gateway:
             target = f"127.0.0.1:{gateway.port}"
             with Prometheus(folder / "prometheus", target, METRICS_TOKEN) as server:
-                time.sleep(2)  # two scrapes before the first request: a rate needs the zero
+                assert eventually(lambda: server.scrapes() >= 2)  # a rate needs the zero before
                 Traffic(gateway.port, TRAFFIC_S).run()
                 yield server
 

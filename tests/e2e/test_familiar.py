@@ -10,6 +10,7 @@ from tests.e2e.conftest import Scene
 from tests.e2e.turns import Turn, whole
 from tests.fakes import script
 from tests.fakes.gateway import KEYS
+from tests.patience import PATIENCE_S
 
 SAID: dict[str, Json] = {
     "fallbacks": ["an-model"],
@@ -63,7 +64,9 @@ def _answer(path: str) -> script.Answer:
 
 
 def _post(scene: Scene, path: str, body: Json, **headers: str) -> httpx2.Response:
-    return httpx2.post(f"{scene.url}{path}", json=body, headers=HEADERS | headers, timeout=30)
+    return httpx2.post(
+        f"{scene.url}{path}", json=body, headers=HEADERS | headers, timeout=PATIENCE_S
+    )
 
 
 @pytest.mark.parametrize("path", SURFACES)

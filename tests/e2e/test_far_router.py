@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from techniques.core.json import Json
-from tests.e2e.test_reload import within
 from tests.fakes.client import Exchange, Reply, request
 from tests.fakes.gateway import KEYS, Gateway, settings
 from tests.fakes.router import TOKEN, RouterProcess
+from tests.patience import eventually
 
-pytestmark = pytest.mark.timeout(120)
 WORDS = "What is the canary worth in roubles?"
 IN_TIME_MS = 2_000
 
@@ -68,7 +67,7 @@ def test_it_is_asked_and_taught_and_gets_no_word_of_a_prompt(
 ) -> None:
     with gateway_of(tmp_path, router) as gateway:
         reply = ask(gateway)
-        assert within(10, lambda: len(observed(router)) == 1)
+        assert eventually(lambda: len(observed(router)) == 1)
     (row,) = observed(router)
     kept = b"".join(path.read_bytes() for path in router.folder.iterdir() if path.is_file())
 
@@ -92,8 +91,8 @@ def test_one_that_hangs_or_is_gone_costs_a_moment_and_is_found_again(
         with RouterProcess(
             router.folder, {"LOCKGATE_ROUTER_TOKEN": TOKEN}, port=router.port
         ) as again:
-            assert within(40, lambda: "semknn" in ask(gateway).headers["x-lockgate-route"])
-            assert within(40, lambda: len(observed(again)) >= 14)
+            assert eventually(lambda: "semknn" in ask(gateway).headers["x-lockgate-route"])
+            assert eventually(lambda: len(observed(again)) >= 14)
 
     spent = [float(reply.headers["x-lockgate-overhead-ms"]) for reply in hung]
     assert all("x-lockgate-warnings" in reply.headers for reply in (*hung, gone))

@@ -7,18 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
-import pytest
 
 from router_service.groundwork.database import opened
 from router_service.store.observations import ObservationTable
 from router_service.store.steps import STEPS
 from techniques.core.json import Json
-from tests.e2e.test_reload import within
 from tests.fakes.client import Exchange, Reply, request
 from tests.fakes.gateway import ADMIN_TOKEN, KEYS, Gateway, settings
+from tests.patience import eventually
 from tests.router_service.fitting.scene import ARMS, traffic
 
-pytestmark = pytest.mark.timeout(120)
 PATH = "/admin/router/fit"
 UNFIT: list[Json] = [{"promote": "force"}, {"promote": "now"}, {"by": "\0"}, {"x": 1}, []]
 
@@ -76,7 +74,7 @@ def test_what_one_gateway_finds_out_its_replica_decides_by_until_it_is_taken_bac
         before = chosen(one), chosen(other)
         report = admin(one, "POST", {"by": "ana"}).json
         after = chosen(one)
-        followed = within(20, lambda: chosen(other).startswith("self_consistency"))
+        followed = eventually(lambda: chosen(other).startswith("self_consistency"))
         served = admin(other, "GET").json["served"]
         gone = admin(one, "DELETE", query="?by=ben")
         back = chosen(one)

@@ -14,6 +14,7 @@ from tests.e2e.turns import Turn, whole
 from tests.fakes import script
 from tests.fakes.gateway import Gateway
 from tests.fakes.upstream import ScriptedUpstream
+from tests.patience import PATIENCE_S
 
 TURNS: Json = [{"role": "user", "content": "hi"}]
 
@@ -49,7 +50,7 @@ def _theirs(port: int) -> Json:
 
 def _ask(gateway: Gateway, model: str) -> httpx2.Response:
     url = f"http://127.0.0.1:{gateway.port}/v1/chat/completions"
-    return httpx2.post(url, json={"model": model, "messages": TURNS}, timeout=30)
+    return httpx2.post(url, json={"model": model, "messages": TURNS}, timeout=PATIENCE_S)
 
 
 def test_an_imported_configuration_is_served(tmp_path: Path) -> None:

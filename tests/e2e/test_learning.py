@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from techniques.core.json import Json
-from tests.e2e.test_reload import within
 from tests.fakes.client import Exchange, Reply, request
 from tests.fakes.gateway import KEYS, Gateway, settings
+from tests.patience import eventually
 
 SHARE = 1.0
 STUDIES = {"judge_sample", "full_trace"}
@@ -90,9 +90,9 @@ def studies(gateway: Gateway) -> Counter[tuple[str, str]]:
 def test_answers_are_studied_within_the_budget_and_on_nobodys_bill(gateway: Gateway) -> None:
     answers = [ask(gateway, first) for first in range(11, 71)]
 
-    assert within(20, lambda: studies(gateway)["full_trace", "learnt"] >= 1)
-    assert within(20, lambda: studies(gateway)["judge_sample", "learnt"] >= 3)
-    assert within(10, lambda: {row["technique"] for row in learning(gateway)} == STUDIES)
+    assert eventually(lambda: studies(gateway)["full_trace", "learnt"] >= 1)
+    assert eventually(lambda: studies(gateway)["judge_sample", "learnt"] >= 3)
+    assert eventually(lambda: {row["technique"] for row in learning(gateway)} == STUDIES)
     told = [float(answer.headers["x-lockgate-cost-usd"]) for answer in answers]
     calls = learning(gateway)
     assert {row["role"] for row in calls} >= {"candidate", "judge"}
@@ -106,9 +106,9 @@ def test_what_was_found_is_kept_with_what_was_observed(gateway: Gateway) -> None
     for first in range(11, 51):
         ask(gateway, first)
 
-    assert within(20, lambda: studies(gateway)["full_trace", "learnt"] >= 1)
-    assert within(20, lambda: studies(gateway)["judge_sample", "learnt"] >= 3)
-    assert within(10, lambda: any(row["counterfactual"] for row in observed(gateway)))
+    assert eventually(lambda: studies(gateway)["full_trace", "learnt"] >= 1)
+    assert eventually(lambda: studies(gateway)["judge_sample", "learnt"] >= 3)
+    assert eventually(lambda: any(row["counterfactual"] for row in observed(gateway)))
     replayed = [row for row in observed(gateway) if row["counterfactual"]]
     judged = [
         row for row in observed(gateway) if not row["counterfactual"] and row["source"] == "judge"

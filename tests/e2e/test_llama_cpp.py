@@ -17,6 +17,7 @@ from tests.fakes.gateway import KEYS, Gateway, hashed
 from tests.fakes.llama_cpp import LlamaServer, played
 from tests.fakes.script import Answer
 from tests.fakes.upstream import Asked, ScriptedUpstream
+from tests.patience import PATIENCE_S
 
 STORY = "once upon a time there was a fox that met a dog by the river at night"
 
@@ -161,7 +162,7 @@ def test_no_more_calls_are_under_way_than_there_are_slots(home: Home) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE_S)
 
     assert len(home.llama.calls()) == 5
     assert max(most) <= 3  # two calls, and a look at the slots

@@ -16,6 +16,7 @@ from tests.e2e.turns import MODELS, Called, Turn, events, streamed, whole
 from tests.fakes import script
 from tests.fakes.gateway import KEYS
 from tests.fakes.script import End
+from tests.patience import PATIENCE_S
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 16).decode()
 HI: list[Json] = [{"role": "user", "content": "hello"}]
@@ -39,7 +40,7 @@ EVERY = pytest.mark.parametrize("model", MODELS)
 @pytest.fixture
 def client(scene: Scene) -> Iterator[httpx2.Client]:
     key = {"authorization": f"Bearer {KEYS['k1']}"}
-    with httpx2.Client(base_url=scene.url, headers=key, timeout=20) as client:
+    with httpx2.Client(base_url=scene.url, headers=key, timeout=PATIENCE_S) as client:
         yield client
 
 

@@ -13,12 +13,13 @@ from tests.e2e.test_embeddings import TEXTS, host
 from tests.fakes import script
 from tests.fakes.embeddings import vector_of
 from tests.fakes.gateway import KEYS
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
 def client(scene: Scene) -> Iterator[httpx2.Client]:
     key = {"authorization": f"Bearer {KEYS['k1']}"}
-    with httpx2.Client(base_url=scene.url, headers=key, timeout=20) as client:
+    with httpx2.Client(base_url=scene.url, headers=key, timeout=PATIENCE_S) as client:
         yield client
 
 

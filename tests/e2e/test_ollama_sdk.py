@@ -16,6 +16,7 @@ from tests.e2e.turns import MODELS, streamed, whole
 from tests.fakes import script
 from tests.fakes.embeddings import vector_of
 from tests.fakes.gateway import KEYS
+from tests.patience import PATIENCE_S
 
 ollama = pytest.importorskip("ollama")
 EVERY = pytest.mark.parametrize("model", MODELS)
@@ -24,7 +25,7 @@ EVERY = pytest.mark.parametrize("model", MODELS)
 @pytest.fixture
 def client(scene: Scene) -> Iterator[Any]:
     key = {"authorization": f"Bearer {KEYS['k1']}"}
-    with ollama.Client(host=scene.url, headers=key, timeout=20) as client:
+    with ollama.Client(host=scene.url, headers=key, timeout=PATIENCE_S) as client:
         yield client
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bench.budgets import Size, crowded
 
 
-@pytest.mark.timeout(120)
 def test_what_is_settled_never_passes_the_budget_and_no_row_is_missing() -> None:
     outcome = crowded(Size(requests=20, replicas=3, fan_out=3))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic, sleep
 
 import orjson
 
@@ -13,17 +12,20 @@ from tests.fakes.client import dial, request
 from tests.fakes.gateway import ADMIN_TOKEN, KEYS, Gateway, settings
 from tests.fakes.script import completion
 from tests.fakes.upstream import ScriptedUpstream, dead_port
+from tests.patience import eventually
 
 BODY = {"model": "oa-model", "messages": [{"role": "user", "content": "What is 17 * 23?"}]}
 
 
 def _until(found: Callable[[], Json]) -> Json:
-    until = monotonic() + 20
-    while monotonic() < until:
-        if told := found():
-            return told
-        sleep(0.05)
-    raise AssertionError("It did not come to that.")
+    told: list[Json] = []
+
+    def comes() -> bool:
+        told.append(found())
+        return bool(told[-1])
+
+    assert eventually(comes), "It did not come to that."
+    return told[-1]
 
 
 def test_a_run_is_told_of_by_the_replica_that_carries_it_out_and_by_others(tmp_path: Path) -> None:

@@ -7,27 +7,28 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
 
 import anthropic
 import openai
 import pytest
 
 from techniques.core.json import Json
-from tests.conformance.stage import CHAT, MESSAGES, chat, messages, summed, within
+from tests.conformance.stage import CHAT, MESSAGES, chat, messages, summed
 from tests.fakes.client import Exchange, dial, request
 from tests.fakes.gateway import KEYS, Gateway, hashed, settings
 from tests.fakes.script import Answer, completion, dumps, error, told
 from tests.fakes.upstream import Asked, ScriptedUpstream, dead_port
+from tests.patience import PATIENCE_S, SOON_S, eventually
 
 SAID: list[Json] = [{"role": "user", "content": "hello"}]
-MINUTES_S = {"short": 2.0, "long": 100.0, "fast": 0.5}
+MINUTES_S = {"short": 2.0, "middle": 8.0, "half": 30.0, "long": 100.0}
 LIMITED_KEY = "lk-limited-4e1b"
 STREAM: dict[str, Json] = {"stream": True}
 BODIES = {CHAT: chat, MESSAGES: messages}
 ACCOUNTS = 32
 """Accounts of each kind, so that no test finds a minute that another has used up."""
-AT_ONCE = 1.0
-"""Within what an answer comes that does not wait for the window, on a busy machine."""
 
 
 def _changes(port: int, **pacing: Json) -> dict[str, Json]:
@@ -41,12 +42,13 @@ def _changes(port: int, **pacing: Json) -> dict[str, Json]:
                 "api_key": "${OA_KEY}",
                 "limits": {"rpm": 1, "minute_s": minute_s},
             }
-    providers["shared"] = {**providers["short0"], "limits": {"rpm": 40, "minute_s": 4.0}}
+    providers["shared"] = {**providers["short0"], "limits": {"rpm": 40}}
+    providers["alone"] = {**providers["short0"], "limits": {"concurrency": 1}}
     providers["narrow"] = {**providers["short0"], "limits": {"rpm": 3, "minute_s": 1.0}}
     providers["timed"] = {**providers["short0"], "limits": {}}
     models: list[Json] = [{"name": f"m-{name}", "provider": name} for name in providers]
     return {
-        "pacing": {"mode": "on", "patience": {"stream_s": 20, "json_s": 20}, **pacing},
+        "pacing": {"mode": "on", "patience": {"stream_s": 50, "json_s": 50}, **pacing},
         "upstream": {"retries": 0},
         "providers": providers,
         "models": models,
@@ -124,6 +126,23 @@ def paced(_on: Paced) -> Paced:
 Ask = Callable[[Paced, str], str]
 
 
+T = TypeVar("T")
+
+
+def held(paced: Paced, answer: Answer, ask: Callable[[str], T]) -> T:
+    """Return what came of *ask* of a model that had none left, answered by *answer* in the end.
+
+    Where so much time went by that there was one again, another is asked.
+    """
+    for _ in range(8):
+        model = paced.used_up("short")
+        paced.upstream.plays(answer)
+        got = ask(model)
+        if paced.total("lockgate_pauses_total", model=model):
+            return got
+    raise AssertionError("Nothing is held.")
+
+
 def by_openai(paced: Paced, model: str) -> str:
     with paced.chat(max_retries=0) as client:
         stream = client.chat.completions.create(model=model, messages=SAID, stream=True)
@@ -140,29 +159,20 @@ def by_anthropic(paced: Paced, model: str) -> str:
 
 @pytest.mark.parametrize("ask", [by_openai, by_anthropic])
 def test_a_stream_that_was_held_is_read_whole(paced: Paced, ask: Ask) -> None:
-    model = paced.used_up("short")
-    paced.upstream.plays(told("Hel", "lo"))
-
-    began = time.monotonic()
-    text = ask(paced, model)
-
-    assert text == "Hello"
-    assert time.monotonic() - began > 1.0
+    assert held(paced, told("Hel", "lo"), partial(ask, paced)) == "Hello"
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])
-def test_a_held_stream_says_so_within_a_second_and_a_half(paced: Paced, path: str) -> None:
-    model = paced.used_up("short")
-    paced.upstream.plays(told("Hello"))
+def test_a_held_stream_says_so_long_before_it_begins(paced: Paced, path: str) -> None:
+    model = paced.used_up("half")
 
     with paced.open(model, path, stream=True) as exchange:
-        events = list(exchange.events())
+        said = next(event for event in exchange.events() if event.comments)
 
-    comments = [event for event in events if event.comments]
-    assert comments[0].comments[0].startswith('lockgate {"state":"held"')
-    assert comments[0].at - exchange.started <= 1.5
+    assert said.comments[0].startswith('lockgate {"state":"held"')
+    assert said.at - exchange.started < SOON_S
     assert exchange.headers["x-lockgate-pause-reason"] == "requests"
-    assert len(paced.upstream.asked) == 1
+    assert paced.upstream.asked == []
 
 
 @pytest.mark.parametrize(
@@ -170,24 +180,24 @@ def test_a_held_stream_says_so_within_a_second_and_a_half(paced: Paced, path: st
     [(by_openai, openai.APIError), (by_anthropic, anthropic.APIStatusError)],
 )
 def test_a_failure_after_a_hold_raises(paced: Paced, ask: Ask, failure: type[Exception]) -> None:
-    model = paced.used_up("short")
-    paced.upstream.plays(error(500, "it broke"))
+    def asked(model: str) -> None:
+        with pytest.raises(failure, match="it broke"):
+            ask(paced, model)
 
-    with pytest.raises(failure, match="it broke"):
-        ask(paced, model)
+    held(paced, error(500, "it broke"), asked)
 
 
 @pytest.mark.parametrize("wish", [STREAM, {}])
 def test_who_leaves_while_held_leaves_the_line_and_is_not_sent(paced: Paced, wish: Json) -> None:
-    model = paced.used_up("short")
+    model = paced.used_up("middle")
     paced.upstream.plays(completion("later"))
     name = "lockgate_requests_total"
     before = paced.total(name, outcome="client_disconnect")
 
     line = dial(paced.gateway.port, paced.raw(model, **wish))
-    assert within(2, lambda: paced.total("lockgate_requests_in_flight") == 1)
+    assert eventually(lambda: paced.total("lockgate_requests_in_flight") == 1)
     line.close()
-    left = within(1, lambda: paced.total(name, outcome="client_disconnect") == before + 1)
+    left = eventually(lambda: paced.total(name, outcome="client_disconnect") == before + 1)
     answer = paced.post(model)
 
     assert left
@@ -200,7 +210,7 @@ def test_who_leaves_while_held_leaves_the_line_and_is_not_sent(paced: Paced, wis
 def test_a_call_held_beyond_patience_is_tried_again_by_the_sdk_and_served(
     paced: Paced, surface: str
 ) -> None:
-    model = paced.used_up("short")
+    model = paced.used_up("middle")
     paced.upstream.plays(completion("served"))
     headers = {"x-lockgate-max-wait-ms": "300"}
     before = paced.total("lockgate_requests_total", outcome="held_back")
@@ -220,14 +230,14 @@ def test_a_call_held_beyond_patience_is_tried_again_by_the_sdk_and_served(
 
 
 def test_what_is_told_of_a_call_that_may_come_again(paced: Paced) -> None:
-    model = paced.used_up("short")
+    model = paced.used_up("half")
     asked = chat(model=model)
     headers = {"authorization": f"Bearer {KEYS['k1']}", "x-lockgate-max-wait-ms": "300"}
 
     answer = Exchange(paced.gateway.port, request(CHAT, dumps(asked), headers)).whole()
 
     assert answer.status == 429
-    assert 1 <= int(answer.headers["retry-after"]) <= 2
+    assert 1 <= int(answer.headers["retry-after"]) <= 30
     assert answer.headers["x-should-retry"] == "true"
     assert answer.json["error"]["code"] == "rate_limited_upstream"
 
@@ -235,7 +245,7 @@ def test_what_is_told_of_a_call_that_may_come_again(paced: Paced) -> None:
 @pytest.mark.parametrize("surface", ["openai", "anthropic"])
 def test_who_would_wait_for_more_than_a_minute_asks_once(paced: Paced, surface: str) -> None:
     model = paced.used_up("long")
-    assert within(5, lambda: paced.total("lockgate_requests_in_flight") == 0)  # it is counted
+    assert eventually(lambda: paced.total("lockgate_requests_in_flight") == 0)  # it is counted
     before = paced.total("lockgate_requests_total")
     failure: openai.RateLimitError | anthropic.RateLimitError
 
@@ -254,7 +264,7 @@ def test_who_would_wait_for_more_than_a_minute_asks_once(paced: Paced, surface: 
     assert failure.response.headers["x-should-retry"] == "false"
     assert int(failure.response.headers["retry-after"]) <= 60
     assert 60_000 < int(failure.response.headers["x-lockgate-eta-ms"]) <= 100_000
-    assert within(5, lambda: paced.total("lockgate_requests_in_flight") == 0)
+    assert eventually(lambda: paced.total("lockgate_requests_in_flight") == 0)
     assert paced.total("lockgate_requests_total") - before == 1
 
 
@@ -266,7 +276,7 @@ def test_what_could_not_end_in_time_is_not_begun(paced: Paced) -> None:
     for call in calls:
         call.start()
     for call in calls:
-        call.join(20)
+        call.join(PATIENCE_S)
     paced.upstream.forget()
     headers = {"authorization": f"Bearer {KEYS['k1']}", "x-lockgate-deadline-ms": "200"}
     asked = dumps(chat(model="m-timed", stream=True))
@@ -275,7 +285,7 @@ def test_what_could_not_end_in_time_is_not_begun(paced: Paced) -> None:
 
     assert answer.status == 408
     assert answer.headers["x-should-retry"] == "false"
-    assert answer.took < AT_ONCE
+    assert answer.took < SOON_S
     assert paced.upstream.asked == []
 
 
@@ -296,7 +306,7 @@ def test_a_key_with_limits_is_told_of_its_own(paced: Paced) -> None:
     assert other["anthropic-ratelimit-requests-limit"] == "600"
     assert other["anthropic-ratelimit-tokens-limit"] == "100000"
     reset = datetime.fromisoformat(other["anthropic-ratelimit-tokens-reset"])
-    assert 0 <= (reset - datetime.now(UTC)).total_seconds() < 10
+    assert abs((reset - datetime.now(UTC)).total_seconds()) < PATIENCE_S
     assert not [name for name in other if name.startswith("x-ratelimit")]
 
 
@@ -323,31 +333,35 @@ def _seconds(duration: str) -> float:
 
 
 def test_a_key_that_asks_for_little_is_not_crowded_out(paced: Paced) -> None:
-    time.sleep(1)
-    paced.upstream.chooses(lambda _asked: completion("ok"))
+    all_wait = threading.Event()
+    paced.upstream.chooses(lambda _asked: completion("ok").once(all_wait.is_set))
     words = {"k1": "many", "k2": "few"}
 
     def ask(key: str) -> None:
-        paced.post("m-shared", key=key, messages=[{"role": "user", "content": words[key]}])
+        paced.post("m-alone", key=key, messages=[{"role": "user", "content": words[key]}])
 
     first, second = (
         [threading.Thread(target=ask, args=(key,)) for _ in range(number)]
-        for key, number in (("k1", 80), ("k2", 8))
+        for key, number in (("k1", 40), ("k2", 8))
     )
-    for thread in first:
-        thread.start()
-    assert within(10, lambda: len(paced.upstream.asked) >= 40)  # from here on they wait
-    for thread in second:
-        thread.start()
+    for begun, threads in ((40, first), (48, second)):
+        for thread in threads:
+            thread.start()
+        assert eventually(partial(_in_flight, paced, begun))
+    all_wait.set()
     for thread in (*first, *second):
-        thread.join(30)
+        thread.join(PATIENCE_S)
 
     order = [_content(asked) for asked in paced.upstream.asked]
     places = [place for place, word in enumerate(order) if word == "few"]
     waited = order[places[0] : places[-1] + 1]
     few, many = waited.count("few"), waited.count("many")
-    assert len(order) == 88
+    assert len(order) == 48
     assert (few + many) ** 2 / (2 * (few**2 + many**2)) >= 0.95  # Jain's index of fairness
+
+
+def _in_flight(paced: Paced, number: int) -> bool:
+    return paced.total("lockgate_requests_in_flight") == number
 
 
 def _content(asked: Asked) -> str:
@@ -355,7 +369,7 @@ def _content(asked: Asked) -> str:
 
 
 def test_pacing_is_told_in_metrics_and_no_client_names_a_label(paced: Paced) -> None:
-    model = paced.used_up("fast")
+    model = paced.used_up("middle")
     paced.upstream.plays(completion("held"))
     labels = {"model": model, "provider": model.removeprefix("m-")}
     counters = ("pauses_total", "resumes_total", "429_avoided_total")
@@ -369,7 +383,7 @@ def test_pacing_is_told_in_metrics_and_no_client_names_a_label(paced: Paced) -> 
     after = [paced.total(f"lockgate_{name}", **labels) for name in counters]
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, 1]
     assert paced.total("lockgate_pauses_total", reason="requests", outcome="resumed", **labels) >= 1
-    assert within(8, looked)
+    assert eventually(looked)
     page = "\n".join(paced.page())
     for name in (
         "queue_depth",
@@ -386,10 +400,10 @@ def test_pacing_is_told_in_metrics_and_no_client_names_a_label(paced: Paced) -> 
 def test_a_limit_hit_all_the_same_is_counted(paced: Paced) -> None:
     paced.upstream.plays(error(429, "slow", headers={"retry-after": "1"}))
 
-    assert paced.post("m-fast7").status == 429
+    assert paced.post("m-short7").status == 429
 
     name = "lockgate_upstream_429_total"
-    assert paced.total(name, model="m-fast7", expected="false") == 1
+    assert paced.total(name, model="m-short7", expected="false") == 1
 
 
 @pytest.fixture(scope="module")
@@ -423,6 +437,6 @@ def test_observed_calls_are_not_held_and_counted(observing: Paced) -> None:
     answers = _twice(observing, completion("whole"), stream=False)
 
     assert [answer.status for answer in answers] == [200, 200]
-    assert max(answer.took for answer in answers) < AT_ONCE
+    assert max(answer.took for answer in answers) < SOON_S
     assert observing.total("lockgate_pauses_total", model="m-long3", outcome="observed") == 1
     assert observing.total("lockgate_429_avoided_total", model="m-long3") == 0

@@ -21,9 +21,9 @@ import yaml
 from techniques.core.json import Json
 from tests.fakes.client import Exchange, Reply, request
 from tests.fakes.gateway import ADMIN_TOKEN, KEYS, Gateway, hashed
+from tests.patience import eventually
 from tests.services.valkey import Valkey
 
-pytestmark = pytest.mark.timeout(90)
 ROOT = Path(__file__).parents[2]
 ASKED = [{"role": "user", "content": "What is 17 * 23?"}]
 KEY_ROWS = [{"name": name, "hash": hashed(key)} for name, key in KEYS.items()]
@@ -95,15 +95,6 @@ def traffic(gateway: Gateway, streams: int = 4, calls: int = 2) -> Iterator[Call
     assert set(ends) == {"ok"}, ends
 
 
-def within(seconds: float, met: Callable[[], bool]) -> bool:
-    until = time.monotonic() + seconds
-    while not met():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 def names(gateway: Gateway) -> list[str]:
     headers = {"x-api-key": KEYS["k1"]}
     reply = Exchange(gateway.port, request("/v1/models", None, headers, "GET")).whole()
@@ -112,7 +103,7 @@ def names(gateway: Gateway) -> list[str]:
 
 def test_a_hundred_reloads_under_load_lose_nothing_and_cut_no_stream(tmp_path: Path) -> None:
     with Gateway(tmp_path, settings(speed=10, keys=KEY_ROWS)) as gateway, traffic(gateway) as done:
-        assert within(10, lambda: done() > 5)
+        assert eventually(lambda: done() > 5)
         sizes = []
         for number in range(100):
             extra = {"name": f"extra-{number}", "provider": "p"}
@@ -125,7 +116,7 @@ def test_a_hundred_reloads_under_load_lose_nothing_and_cut_no_stream(tmp_path: P
             sizes.append(gateway.memory())
         before = done()
         cost = asking(gateway).whole().headers["x-lockgate-cost-usd"]
-        assert within(10, lambda: done() > before + 10)
+        assert eventually(lambda: done() > before + 10)
 
     assert cost == "99"
     assert sizes[-1] - sizes[20] < 24 * 2**20, sizes
@@ -159,12 +150,12 @@ def test_an_invalid_file_changes_nothing_however_it_is_told(tmp_path: Path) -> N
             write(gateway, tmp_path, broken)
             assert admin(gateway).status == 422
         gateway.process.send_signal(signal.SIGHUP)
-        assert within(10, lambda: '"cause": "signal"' in gateway.log)
+        assert eventually(lambda: '"cause": "signal"' in gateway.log)
         assert names(gateway) == ["small"]
         told = admin(gateway, "GET").json
         write(gateway, tmp_path, settings(keys=KEY_ROWS, models=[MODEL, {**MODEL, "name": "b"}]))
         gateway.process.send_signal(signal.SIGHUP)
-        assert within(10, lambda: names(gateway) == ["small", "b"])
+        assert eventually(lambda: names(gateway) == ["small", "b"])
 
     assert (told["epoch"], told["outcome"]) == (1, "refused")
 
@@ -180,11 +171,11 @@ def test_a_signal_that_changes_nothing_is_counted_and_shown_by_every_worker(tmp_
     with Gateway(tmp_path, settings(workers=2, keys=KEY_ROWS)) as gateway:
         write(gateway, tmp_path, "models: [")
         gateway.process.send_signal(signal.SIGHUP)
-        assert within(20, lambda: counted(gateway, "refused") == 2)
+        assert eventually(lambda: counted(gateway, "refused") == 2)
         shown = [admin(gateway, "GET").json for _ in range(12)]
         write(gateway, tmp_path, settings(keys=KEY_ROWS, models=[MODEL, {**MODEL, "name": "b"}]))
         gateway.process.send_signal(signal.SIGHUP)
-        assert within(20, lambda: counted(gateway, "applied") == 2)
+        assert eventually(lambda: counted(gateway, "applied") == 2)
         then = [admin(gateway, "GET").json["outcome"] for _ in range(12)]
 
     assert {(one["outcome"], bool(one["errors"])) for one in shown} == {("refused", True)}
@@ -206,16 +197,16 @@ def test_every_worker_follows_and_one_that_is_replaced_has_what_the_others_have(
                 assert admin(gateway).status == 200
             else:
                 gateway.process.send_signal(signal.SIGHUP)
-            assert within(10, everywhere)
+            assert eventually(everywhere)
             write(gateway, tmp_path, "server: {host: 2026-13-45}")
             assert admin(gateway).status == 422
             refused = gateway.log.count('"config.refused"')
             gateway.process.send_signal(signal.SIGHUP)
-            assert within(10, lambda: gateway.log.count('"config.refused"') > refused)
+            assert eventually(lambda: gateway.log.count('"config.refused"') > refused)
         killed = gateway.workers()[0]
         os.kill(killed, signal.SIGKILL)
-        assert within(20, lambda: len(set(gateway.workers()) - {killed}) == 2)
-        assert within(20, gateway.ready)
+        assert eventually(lambda: len(set(gateway.workers()) - {killed}) == 2)
+        assert eventually(gateway.ready)
         assert [names(gateway) for _ in range(12)] == [["small", "b"]] * 12
 
 
@@ -237,10 +228,10 @@ def test_another_replica_follows_also_where_its_file_comes_later(
         write(two, there, changed)
         write(one, here, changed)
         told = admin(one).json
-        assert within(5, lambda: names(two) == ["small", "b"])
+        assert eventually(lambda: names(two) == ["small", "b"])
         assert names(three) == ["small"]
         write(three, late, changed)
-        assert within(15, lambda: names(three) == ["small", "b"])
+        assert eventually(lambda: names(three) == ["small", "b"])
         hashes = [admin(gateway, "GET").json["hash"] for gateway in (one, two, three)]
 
     assert hashes == [told["hash"]] * 3
@@ -266,7 +257,7 @@ def test_calls_that_are_held_go_on_and_what_was_learned_of_limits_stays(tmp_path
     with Gateway(tmp_path, stated(0)) as gateway, ThreadPoolExecutor(6) as pool:
         assert [ended_well(gateway) for _ in range(4)] == ["ok"] * 4
         held = [pool.submit(ended_well, gateway, stream=True) for _ in range(6)]
-        assert within(10, lambda: windows(gateway).get(learned, limit) < limit - 2)
+        assert eventually(lambda: windows(gateway).get(learned, limit) < limit - 2)
         before, began = windows(gateway), time.monotonic()
         for number in range(1, 6):
             write(gateway, tmp_path, stated(number))
@@ -305,5 +296,5 @@ def test_a_terminal_that_is_closed_stops_it_and_is_no_reload(tmp_path: Path, wor
         ended.extend([os.waitstatus_to_exitcode(status)] if found else [])
         return bool(found)
 
-    assert within(20, is_over)
+    assert eventually(is_over)
     assert ended == [0]

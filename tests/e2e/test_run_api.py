@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from tests.fakes.client import Exchange, Reply, request
 from tests.fakes.gateway import ADMIN_TOKEN, KEYS, Gateway, settings
 from tests.fakes.script import Answer, completion
 from tests.fakes.upstream import Asked, ScriptedUpstream, dead_port
+from tests.patience import eventually
 from tests.services.valkey import Valkey
 from tests.techniques.scene import marks
 
@@ -73,11 +73,14 @@ class Place:
         before = len(self.upstream.asked)
         reply = self.send(f"{at(run)}/resume", key=key)
         assert reply.status == 202, reply.body
-        ends = time.monotonic() + 20
-        while (told := self.get(at(run), key).json)["state"] in ("executing", "interrupted"):
-            assert time.monotonic() < ends, told
-            time.sleep(0.02)
-        return told, [asked.body for asked in self.upstream.asked[before:]]
+        told: list[Json] = []
+
+        def rests() -> bool:
+            told.append(self.get(at(run), key).json)
+            return told[-1]["state"] not in ("executing", "interrupted")
+
+        assert eventually(rests), told[-1]
+        return told[-1], [asked.body for asked in self.upstream.asked[before:]]
 
 
 def at(run: str) -> str:
@@ -448,10 +451,7 @@ def test_what_is_at_work_when_it_is_erased_leaves_nothing(place: Place, run: str
     try:
         at_work = place.send(CHAT, _body(), **{"x-lockgate-run": run, "prefer": "respond-async"})
         assert at_work.status == 202
-        ends = time.monotonic() + 10
-        while len(place.upstream.asked) == before:
-            assert time.monotonic() < ends
-            time.sleep(0.01)
+        assert eventually(lambda: len(place.upstream.asked) > before)
         assert place.send("/v1/runs", method="DELETE").json["erased"] == 1
         assert place.get(at(run)).status == 404
         assert place.get("/v1/runs").json["data"] == []
@@ -541,10 +541,7 @@ def test_a_key_of_the_database_is_kept_apart_as_soon_as_that_is_said(
         assert place.draws("r", "made").headers["x-lockgate-durability"] == "memory"
         told = place.send("/admin/keys/made", {"journal": None}, "PATCH", "admin")
         assert told.json["journal"] is None
-        ends = time.monotonic() + 20
-        while place.get(at("r"), "made").status != 404:  # it is told to the gateway
-            assert time.monotonic() < ends
-            time.sleep(0.02)
+        assert eventually(lambda: place.get(at("r"), "made").status == 404)  # the gateway is told
         assert "x-lockgate-durability" not in place.draws("r", "made").headers
 
 

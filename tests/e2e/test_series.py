@@ -15,10 +15,11 @@ import pytest
 from techniques import catalog
 from techniques.core.json import Json
 from techniques.core.registry import load
-from tests.conformance.stage import CHAT, MESSAGES, within
+from tests.conformance.stage import CHAT, MESSAGES
 from tests.fakes.client import Exchange, request
 from tests.fakes.gateway import KEYS, Gateway, hashed
 from tests.fakes.script import dumps
+from tests.patience import eventually
 
 MODELS: Final = ("sim-small", "sim-large", "free")
 MARK: Final = "odd"
@@ -100,7 +101,7 @@ _REFUSED: Final = {f"x-lockgate-{name}" for name in ("priority", "expose", "max-
 
 def series(gateway: Gateway) -> set[str]:
     """Return the series that are there, when nothing is under way any more."""
-    assert within(5, lambda: not _value(gateway, "lockgate_requests_in_flight"))
+    assert eventually(lambda: not _value(gateway, "lockgate_requests_in_flight"))
     lines = gateway.get("/metrics").body.decode().splitlines()
     return {line.rpartition(" ")[0] for line in lines if not line.startswith("#")}
 

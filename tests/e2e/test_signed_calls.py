@@ -16,6 +16,7 @@ from tests.fakes import script
 from tests.fakes.gateway import KEYS
 from tests.fakes.script import Answer
 from tests.fakes.upstream import Asked
+from tests.patience import PATIENCE_S
 
 SCHEMA: Final[Json] = {"type": "object", "properties": {"city": {"type": "string"}}}
 FUNCTION: Final[Json] = {"name": "weather", "parameters": SCHEMA}
@@ -77,7 +78,7 @@ def _signature(call: Json) -> str | None:
 @pytest.fixture
 def http(scene: Scene) -> Iterator[httpx2.Client]:
     key = {"authorization": f"Bearer {KEYS['k1']}"}
-    with httpx2.Client(base_url=scene.url, headers=key, timeout=20) as client:
+    with httpx2.Client(base_url=scene.url, headers=key, timeout=PATIENCE_S) as client:
         yield client
 
 

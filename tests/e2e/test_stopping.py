@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from tests.fakes.client import Exchange, Reply, SseEvent, request
 from tests.fakes.gateway import KEYS, Gateway, settings
 from tests.fakes.script import completion, dumps
 from tests.fakes.upstream import ScriptedUpstream, dead_port
+from tests.patience import PATIENCE_S, eventually
 
 CHAT = "/v1/chat/completions"
 AUTH = {"authorization": f"Bearer {KEYS['k1']}"}
@@ -53,24 +53,17 @@ def seen(gateway: Gateway, run: str) -> Json:
     return gateway.get(f"/v1/runs/{run}", KEYS["k1"]).json
 
 
-def until(ready: Callable[[], bool], seconds: float = 20) -> None:
-    ends = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < ends
-        time.sleep(0.02)
-
-
 def test_calls_of_a_run_in_the_background_end_before_the_process_and_are_paid_once(
     upstream: ScriptedUpstream, gateway: Gateway
 ) -> None:
     assert post(gateway, "later", prefer="respond-async").status == 202
-    until(lambda: len(upstream.asked) == 2)
+    assert eventually(lambda: len(upstream.asked) == 2)
     assert gateway.stop() == 0
     assert len(upstream.asked) == 2, "no further call is made"
     assert all(asked.left is None for asked in upstream.asked)
 
     with gateway:
-        until(lambda: seen(gateway, "later")["state"] == "completed")
+        assert eventually(lambda: seen(gateway, "later")["state"] == "completed")
         run = seen(gateway, "later")
     assert len(upstream.asked) == 3
     assert [step["attempts"] for step in run["steps"]] == [1, 1, 1]
@@ -102,9 +95,9 @@ def test_who_watches_a_run_that_waits_is_told_that_the_process_ends(gateway: Gat
         with Exchange(gateway.port, watched) as watching:
             thread = threading.Thread(target=lambda: events.extend(watching.events()))
             thread.start()
-            until(lambda: bool(events))
+            assert eventually(lambda: bool(events))
             gateway.stop()
-            thread.join(20)
+            thread.join(PATIENCE_S)
     assert [event.name for event in events] == ["run", "error"]
     assert events[0].json["state"] == "suspended"
     assert events[1].json["error"]["code"] == "unavailable"

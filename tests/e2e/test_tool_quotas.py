@@ -16,6 +16,7 @@ from tests.e2e.conftest import Scene
 from tests.e2e.turns import MODELS, Called, Turn, streamed, whole
 from tests.fakes.gateway import KEYS, Gateway, settings
 from tests.fakes.upstream import ScriptedUpstream, dead_port
+from tests.patience import SOON_S
 
 ASKED: list[Json] = [{"role": "user", "content": "Look it up."}]
 SCHEMA: Json = {"type": "object", "properties": {}}
@@ -154,4 +155,4 @@ def test_an_sdk_that_tries_again_by_itself_acquires_when_it_can(annotated: Scene
     took = time.monotonic() - began
 
     assert (first["granted"], second["granted"]) == (True, True)
-    assert 1.4 < took < 6
+    assert 1.4 < took < SOON_S

@@ -10,12 +10,13 @@ from typing import Final
 import pytest
 
 from techniques.core.json import Json, JsonObject
-from tests.conformance.stage import CHAT, MESSAGES, Stage, chat, messages, within
+from tests.conformance.stage import CHAT, MESSAGES, Stage, chat, messages
 from tests.fakes import script
 from tests.fakes.client import Exchange, request
 from tests.fakes.gateway import Gateway, settings
 from tests.fakes.script import Answer
 from tests.fakes.upstream import Asked, ScriptedUpstream
+from tests.patience import eventually
 
 TRACE: Final = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT: Final = "00f067aa0ba902b7"
@@ -77,7 +78,7 @@ def test_a_clients_trace_goes_through_to_the_provider_and_the_collector(
     )
 
     assert answer.status == 200
-    assert within(8, lambda: bool(spans(collector, TRACE)))
+    assert eventually(lambda: bool(spans(collector, TRACE)))
     whole, *calls = spans(collector, TRACE)
     assert (whole["parentSpanId"], whole["kind"]) == (PARENT, 2)
     assert len(calls) == len(traced.upstream.asked) > 2
@@ -110,7 +111,7 @@ def test_a_request_without_a_trace_begins_one_named_like_it(
     head = traced.post(path, chat() if path == CHAT else messages(model="an-model")).headers
     name = head["x-lockgate-request-id"]
 
-    assert within(8, lambda: len(spans(collector, name)) == 2)
+    assert eventually(lambda: len(spans(collector, name)) == 2)
     whole, call = spans(collector, name)
     assert whole["parentSpanId"] == ""
     assert parents(traced.upstream) == [f"00-{name}-{call['spanId']}-01"]
@@ -126,7 +127,7 @@ def test_a_trace_that_its_client_does_not_want_written_down_is_passed_on_only(
     traced.post(CHAT, chat(), headers={"traceparent": f"00-{trace_id}-{PARENT}-00"})
     last = traced.post(CHAT, chat()).headers["x-lockgate-request-id"]
 
-    assert within(8, lambda: bool(spans(collector, last)))
+    assert eventually(lambda: bool(spans(collector, last)))
     assert spans(collector, trace_id) == []
     first = parents(traced.upstream)[0] or ""
     assert first.startswith(f"00-{trace_id}-")

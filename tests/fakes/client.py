@@ -12,9 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from techniques.core.json import Json
-
-PATIENCE = 20.0
-"""Seconds without a byte after which a test gives up."""
+from tests.patience import PATIENCE_S
 
 
 class CutOff(Exception):
@@ -67,7 +65,7 @@ def _refuse(name: str) -> Json:
     raise ValueError(f"{name} is not JSON.")
 
 
-def dial(port: int, request: bytes, patience_s: float = PATIENCE) -> socket.socket:
+def dial(port: int, request: bytes, patience_s: float = PATIENCE_S) -> socket.socket:
     """Send *request* on a new connection and return it, with nothing read."""
     connection = socket.create_connection(("127.0.0.1", port), timeout=patience_s)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -80,7 +78,7 @@ def dial(port: int, request: bytes, patience_s: float = PATIENCE) -> socket.sock
 class Exchange:
     """One request on a connection of its own, with its answer's head read."""
 
-    def __init__(self, port: int, request: bytes, patience_s: float = PATIENCE) -> None:
+    def __init__(self, port: int, request: bytes, patience_s: float = PATIENCE_S) -> None:
         self.started = time.monotonic()
         self.received = bytearray()  # the body's bytes so far, decoded from chunks
         self._socket = dial(port, request, patience_s)

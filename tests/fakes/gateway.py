@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ import yaml
 
 from techniques.core.json import Json
 from tests.fakes.client import Exchange, Reply, request
+from tests.patience import PATIENCE_S, eventually
 
 KEYS = {"k1": "lk-canary-one-5d7e1f20", "k2": "lk-canary-two-93ab64c8"}
 KEY_SECRET = "canary-hash-secret-1f6b"
@@ -156,7 +156,7 @@ class Gateway:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(15)
+            return self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
@@ -170,6 +170,11 @@ class Gateway:
         """Return the process's resident memory in bytes."""
         pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    def worked_s(self) -> float:
+        """Return the seconds of a processor that the process has used: load has no part in it."""
+        figures = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(figures[11]) + int(figures[12])) / os.sysconf("SC_CLK_TCK")
 
     def workers(self) -> list[int]:
         """Return the ids of the processes that this one has started, oldest first."""
@@ -188,17 +193,17 @@ class Gateway:
         return count
 
     def _wait_until_ready(self) -> None:
-        mark, until = "listening on http://127.0.0.1:", time.monotonic() + 40
-        while time.monotonic() < until:
-            if self.process.poll() is not None:
-                raise RuntimeError(f"The gateway did not start:\n{self.log}")
-            after = self.log.partition(mark)[2]
-            if "\n" in after:
-                self.port = int("".join(c for c in after.partition("\n")[0] if c.isdigit()))
-                if self.ready():
-                    return
-            time.sleep(0.02)
-        raise RuntimeError(f"The gateway was not ready in time:\n{self.log}")
+        if not eventually(self._has_started):
+            raise RuntimeError(f"The gateway was not ready in time:\n{self.log}")
+
+    def _has_started(self) -> bool:
+        if self.process.poll() is not None:
+            raise RuntimeError(f"The gateway did not start:\n{self.log}")
+        after = self.log.partition("listening on http://127.0.0.1:")[2]
+        if "\n" not in after:
+            return False
+        self.port = int("".join(c for c in after.partition("\n")[0] if c.isdigit()))
+        return self.ready()
 
     def ready(self) -> bool:
         """Tell whether the gateway takes calls."""

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import orjson
 
 from techniques.core.json import Json
 from tests.fakes.client import Exchange, Reply, request
+from tests.patience import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "canary-router-token-4be0"
@@ -79,7 +79,7 @@ class RouterProcess:
             self.process.send_signal(signal.SIGCONT)
             self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(15)
+            return self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
@@ -108,17 +108,17 @@ class RouterProcess:
         return self.ask("POST", path, orjson.dumps(body))
 
     def _wait_until_ready(self) -> None:
-        mark, until = "routing at http://127.0.0.1:", time.monotonic() + 40
-        while time.monotonic() < until:
-            if self.process.poll() is not None:
-                raise RuntimeError(f"The router did not start:\n{self.log}")
-            after = self.log.partition(mark)[2]
-            if "\n" in after:
-                self.port = int(after.partition("\n")[0])
-                if self._is_ready():
-                    return
-            time.sleep(0.02)
-        raise RuntimeError(f"The router was not ready in time:\n{self.log}")
+        if not eventually(self._has_started):
+            raise RuntimeError(f"The router was not ready in time:\n{self.log}")
+
+    def _has_started(self) -> bool:
+        if self.process.poll() is not None:
+            raise RuntimeError(f"The router did not start:\n{self.log}")
+        after = self.log.partition("routing at http://127.0.0.1:")[2]
+        if "\n" not in after:
+            return False
+        self.port = int(after.partition("\n")[0])
+        return self._is_ready()
 
     def _is_ready(self) -> bool:
         try:

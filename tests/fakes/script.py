@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -23,7 +23,14 @@ class Wait:
     seconds: float
 
 
-Write: TypeAlias = bytes | Wait
+@dataclass(frozen=True, slots=True)
+class Until:
+    """A pause between two writes, until *met*: for what is not written before others had a turn."""
+
+    met: Callable[[], bool]
+
+
+Write: TypeAlias = bytes | Wait | Until
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,8 @@ class Answer:
 
     Each of ``writes`` is flushed alone. ``end`` says what follows the last one: ``whole`` ends the
     body as ``framing`` has it, ``fin`` closes the connection without that, ``reset`` resets it,
-    ``hold`` sends nothing more until the peer leaves. ``after`` seconds pass before the head.
+    ``hold`` sends nothing more until the peer leaves. The head waits until ``met``, and then for
+    ``after`` seconds.
     With ``model`` set, only a call for that model gets this answer.
     """
 
@@ -42,11 +50,16 @@ class Answer:
     framing: Framing = "length"
     end: End = "whole"
     after: float = 0.0
+    met: Callable[[], bool] | None = None
     model: str | None = None
 
     def later(self, seconds: float) -> Answer:
         """Return this answer with its head held back for *seconds*."""
         return replace(self, after=seconds)
+
+    def once(self, met: Callable[[], bool]) -> Answer:
+        """Return this answer with its head held back until *met*."""
+        return replace(self, met=met)
 
     def only_for(self, model: str) -> Answer:
         """Return this answer, for calls that ask for *model* alone."""

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 _ROOT = Path(__file__).parents[2]
 _SAID = re.compile(r"^simulating at http://127\.0\.0\.1:(\d+)/v1$")
 
@@ -46,7 +48,7 @@ class Simulator:
         """Ask the process to end, wait for it and return its exit code."""
         self.process.terminate()
         try:
-            return self.process.wait(10)
+            return self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()

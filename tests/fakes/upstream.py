@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from techniques.core.json import Json
-from tests.fakes.script import Answer, Wait, Write, error
+from tests.fakes.script import Answer, Until, Wait, Write, error
+from tests.patience import PATIENCE_S
 
+_LOOK_S: Final = 0.002
 Choose: TypeAlias = "Callable[[Asked], Answer]"
 
 
@@ -70,12 +72,12 @@ class ScriptedUpstream:
 
     def __enter__(self) -> ScriptedUpstream:
         self._thread.start()
-        self._ready.wait(5)
+        self._ready.wait(PATIENCE_S)
         return self
 
     def __exit__(self, *_exc: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5)
+        self._thread.join(PATIENCE_S)
 
     def plays(self, *answers: Answer) -> None:
         """Answer the coming calls with *answers*, in order."""
@@ -181,6 +183,7 @@ class _Line(asyncio.Protocol):
             self.playing = None
 
     async def _play(self, answer: Answer, asked: Asked) -> None:
+        await _until(answer.met)
         await asyncio.sleep(answer.after)
         self._transport.write(_head(answer))
         for write in answer.writes:
@@ -193,6 +196,9 @@ class _Line(asyncio.Protocol):
     async def _write(self, write: Write, chunked: bool) -> None:  # noqa: FBT001
         if isinstance(write, Wait):
             await asyncio.sleep(write.seconds)
+            return
+        if isinstance(write, Until):
+            await _until(write.met)
             return
         if write:
             self._transport.write(b"%x\r\n%b\r\n" % (len(write), write) if chunked else write)
@@ -210,6 +216,12 @@ class _Line(asyncio.Protocol):
             self._transport.close()
         elif answer.framing == "chunked":
             self._transport.write(b"0\r\n\r\n")
+
+
+async def _until(met: Callable[[], bool] | None) -> None:
+    """Look now and then: it is another thread's to tell."""
+    while met is not None and not met():  # noqa: ASYNC110 - an event would be of this loop
+        await asyncio.sleep(_LOOK_S)
 
 
 def _request(held: bytearray, connection: int) -> Asked | None:

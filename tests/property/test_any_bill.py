@@ -76,7 +76,6 @@ def accounts() -> Iterator[Accounts]:
         made[0].close()
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("technique", ["none", *CARDS])
 def test_all_that_is_told_of_money_is_the_sum_of_the_rows(
     technique: str, accounts: Accounts, tmp_path: Path

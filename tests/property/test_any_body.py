@@ -65,7 +65,6 @@ def test_the_whole_bodies_are_answered(app: TestClient, path: Surface) -> None:
     assert answered(app, path, orjson.dumps(WHOLE[path])) == 200
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("path", SURFACES)
 def test_a_body_with_something_wrong_is_answered_or_refused(app: TestClient, path: Surface) -> None:
     @MANY
@@ -76,7 +75,6 @@ def test_a_body_with_something_wrong_is_answered_or_refused(app: TestClient, pat
     holds()
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("path", [*SURFACES, *COUNTS])
 def test_any_json_and_any_bytes_are_answered_or_refused(app: TestClient, path: str) -> None:
     @MANY
@@ -115,7 +113,6 @@ def test_a_choice_of_tools_without_a_function_is_refused(app: TestClient) -> Non
     assert answered(app, "/v1/chat/completions", orjson.dumps(odd)) == 400
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("strictly", [False, True])
 @pytest.mark.parametrize("provider", [Anthropic(), OpenAIProvider(), ResponsesProvider()])
 @pytest.mark.parametrize("path", SURFACES)

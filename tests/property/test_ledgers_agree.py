@@ -180,7 +180,6 @@ async def run_on_both(url: str, script: list[tuple[int, Any]], most: int = 6) ->
         assert same(one, other), f"rows: {one} in memory, {other} in Valkey"
 
 
-@pytest.mark.timeout(120)
 @settings(
     max_examples=40,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

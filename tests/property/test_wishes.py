@@ -54,7 +54,6 @@ def wishes(draw: st.DrawFn) -> dict[str, str]:
     return chosen
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
 def test_wishes_are_granted_or_named(

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
+
+from bench.ports import free_port
+from tests.patience import PATIENCE_S, eventually
 
 _NOBODY: Final = 65534
 """Who runs it where the tests are run by root: PostgreSQL refuses to be."""
@@ -47,7 +48,7 @@ class Postgres:
 def serving() -> Iterator[Postgres]:
     """Start a server; leaving stops it and removes what it kept."""
     folder = Path(tempfile.mkdtemp(prefix="lockgate-postgres-"))
-    data, programs, port = folder / "data", _programs(), _free_port()
+    data, programs, port = folder / "data", _programs(), free_port()
     data.mkdir(0o700)
     who: dict[str, Any] = {"cwd": "/"}
     if os.geteuid() == 0:
@@ -65,16 +66,16 @@ def serving() -> Iterator[Postgres]:
         yield _ready(Postgres(programs, port), server)
     finally:
         server.send_signal(signal.SIGINT)  # do not wait for who is still connected
-        server.wait(20)
+        server.wait(PATIENCE_S)
         shutil.rmtree(folder)
 
 
 def _ready(postgres: Postgres, server: subprocess.Popen[bytes]) -> Postgres:
-    until = time.monotonic() + 20
-    while not postgres.is_ready():
+    def is_ready() -> bool:
         assert server.poll() is None, "PostgreSQL did not start"
-        assert time.monotonic() < until, "PostgreSQL was not ready in time"
-        time.sleep(0.02)
+        return postgres.is_ready()
+
+    assert eventually(is_ready), "PostgreSQL was not ready in time"
     return postgres
 
 
@@ -83,13 +84,6 @@ def _programs() -> Path:
     assert found is not None
     assert found.origin is not None
     return Path(found.origin).parent / "pginstall" / "bin"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _run(program: Path, *arguments: str, **who: Any) -> None:

@@ -18,13 +18,13 @@ from urllib.parse import urlencode
 
 import yaml
 
+from bench.ports import free_port
 from techniques.core.json import Json, JsonObject
-from tests.services.valkey import free_port
+from tests.patience import PATIENCE_S, eventually
 
 RULES: Final = Path(__file__).parents[2] / "deploy" / "prometheus" / "rules"
 BINARY: Final = shutil.which("prometheus")
 """Where it is installed, None if it is not."""
-_START_S: Final = 15.0
 
 
 @dataclass
@@ -73,8 +73,13 @@ class Prometheus:
     def ask(self, path: str, **told: str | float) -> Json:
         """Return what the API answers."""
         url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urlencode(told)}"
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
             return json.load(answer)["data"]
+
+    def scrapes(self) -> float:
+        """Return how often it has looked at the target."""
+        found = self.ask("query", query="count_over_time(up[5m])")["result"]
+        return sum(float(one["value"][1]) for one in found)
 
     def finite(self, expr: str, seconds: float | None) -> int:
         """Return how many series *expr* has with a number in it: now, or in the last *seconds*."""
@@ -103,20 +108,20 @@ class Prometheus:
         }
 
     def _wait_until_ready(self) -> None:
-        until = time.monotonic() + _START_S
-        while time.monotonic() < until:
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/-/ready", timeout=2):
-                    return
-            except OSError:
-                time.sleep(0.05)
-        raise RuntimeError((self.folder / "prometheus.log").read_text())
+        assert eventually(self._is_ready), (self.folder / "prometheus.log").read_text()
+
+    def _is_ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/-/ready", timeout=2):
+                return True
+        except OSError:
+            return False
 
     def _stop(self) -> None:
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
             try:
-                self._process.wait(10)
+                self._process.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()

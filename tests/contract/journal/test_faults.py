@@ -9,12 +9,13 @@ import pytest
 from redis.asyncio import Redis
 from sqlalchemy import text
 
+from bench.ports import free_port
 from gateway.stores.database.engine import opened
 from gateway.stores.journal.journal import Journal, JournalLost, Write
 from gateway.stores.journal.redis import RedisJournal
 from gateway.stores.journal.sql import sql_journal
 from tests.contract.journal.desk import claimed, run, step
-from tests.services.valkey import Valkey, free_port
+from tests.services.valkey import Valkey
 
 pytestmark = pytest.mark.anyio
 

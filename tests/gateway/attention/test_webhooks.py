@@ -19,6 +19,7 @@ from gateway.config import Config, Secrets
 from gateway.preflight import faults
 from techniques.core.json import Json
 from tests.gateway.attention.scene import YES, Scene, clock, person
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 HERE = WebhookPolicy(attempts=3, retry_s=0.01, allow_private=True)
@@ -82,7 +83,7 @@ async def test_a_person_is_told_of_what_is_asked_once_and_signed() -> None:
     assert line == "POST /hook?for=ana HTTP/1.1"
     assert headers["content-type"] == "application/json"
     assert given == signed
-    assert abs(int(at) - clock() / SECOND) < 5
+    assert abs(int(at) - clock() / SECOND) < PATIENCE_S
     assert (told["ask"], headers["x-lockgate-delivery"]) == (asked.ask, asked.ask)
     (question,) = told["approvals"]
     assert (question["id"], question["detail"]) == (asked.id, "version 7")
@@ -182,7 +183,7 @@ async def test_the_service_asks_and_tells_by_itself() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(scene.asking.serve)
             await scene.ask("Deploy?")
-            with anyio.fail_after(8):
+            with anyio.fail_after(PATIENCE_S):
                 await receiver.twice.wait()
             group.cancel_scope.cancel()
 

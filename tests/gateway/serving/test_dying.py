@@ -6,13 +6,12 @@ import os
 from pathlib import Path
 
 import orjson
-import pytest
 
 from tests.fakes.gateway import Gateway
 from tests.fakes.router import ROOT, RouterProcess
-from tests.gateway.serving.test_serving import settings, within
+from tests.gateway.serving.test_serving import settings
+from tests.patience import PATIENCE_S, eventually
 
-pytestmark = pytest.mark.timeout(60)
 KEEPER = "gateway.pacing.keeper", "Keeper", "serve"
 FITTER = "router_service.fitting.fitter", "Fitter", "run"
 
@@ -45,7 +44,7 @@ def test_the_gateway_ends_with_the_service_and_says_why(tmp_path: Path) -> None:
     variables = dying(tmp_path / "site", KEEPER)
     with Gateway(tmp_path, settings(), variables) as gateway:
         (tmp_path / "site" / "die").touch()
-        code = gateway.process.wait(10)
+        code = gateway.process.wait(PATIENCE_S)
 
     (why,) = told(gateway.log, "service.died")
     assert code == 1
@@ -57,8 +56,8 @@ def test_a_worker_that_ends_so_is_replaced(tmp_path: Path) -> None:
     with Gateway(tmp_path, settings(workers=2), variables) as gateway:
         before = set(gateway.workers())
         (tmp_path / "site" / "die").touch()
-        assert within(20, lambda: len(set(gateway.workers()) - before) == 1)
-        assert within(20, gateway.ready)
+        assert eventually(lambda: len(set(gateway.workers()) - before) == 1)
+        assert eventually(gateway.ready)
         code = gateway.stop()
 
     assert code == 0
@@ -70,7 +69,7 @@ def test_the_router_ends_with_the_service_and_says_why(tmp_path: Path) -> None:
     variables = dying(tmp_path / "site", FITTER)
     with RouterProcess(tmp_path, variables) as router:
         (tmp_path / "site" / "die").touch()
-        code = router.process.wait(10)
+        code = router.process.wait(PATIENCE_S)
 
     (why,) = told(router.log, "service.died")
     assert code == 1

@@ -24,11 +24,12 @@ from gateway.stores.ledger import (
 from gateway.stores.redis import RedisLedger, RedisSettings, redis_ledger
 from tests.contract.ledger_store.desk import bucket, gauge, money
 from tests.gateway.stores.racing import ask_often
+from tests.patience import PATIENCE_S, SOON_S
 from tests.services.valkey import Valkey, valkey_cluster
 
 T = TypeVar("T")
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
@@ -64,12 +65,12 @@ def one(lease: str, **needs: int) -> Entry:
 
 async def once_back(ask: Callable[..., Awaitable[T]], *what: object) -> T:
     """Ask until the server answers again."""
-    for _ in range(100):
-        try:
-            return await ask(*what)
-        except StoreLost:
-            await anyio.sleep(0.05)
-    raise TimeoutError
+    with anyio.fail_after(PATIENCE_S):
+        while True:
+            try:
+                return await ask(*what)
+            except StoreLost:
+                await anyio.sleep(0.05)
 
 
 async def test_a_server_that_hangs_is_given_up_in_time_and_used_again_when_it_is_back(
@@ -78,7 +79,7 @@ async def test_a_server_that_hangs_is_given_up_in_time_and_used_again_when_it_is
     async with opened(server, deadline_s=0.3) as ledger:
         await ledger.define("p", [gauge("flying", 5)])
         server.pause()
-        with pytest.raises(StoreLost), anyio.fail_after(2):
+        with pytest.raises(StoreLost), anyio.fail_after(SOON_S):
             await ledger.admit("p", one("a", flying=1))
         server.resume()
         state = await once_back(ledger.peek, "p")
@@ -86,7 +87,7 @@ async def test_a_server_that_hangs_is_given_up_in_time_and_used_again_when_it_is
 
 
 async def test_a_server_that_answers_late_is_waited_for(server: Valkey) -> None:
-    async with opened(server, deadline_s=0.5) as ledger, anyio.create_task_group() as group:
+    async with opened(server, deadline_s=PATIENCE_S) as ledger, anyio.create_task_group() as group:
         await ledger.define("p", [gauge("flying", 5)])
         server.pause()
         group.start_soon(_resumed_after, server, 0.1)
@@ -163,12 +164,12 @@ async def test_what_is_asked_together_goes_in_one_batch(valkey: Valkey) -> None:
 
 async def test_a_grant_wakes_the_replica_that_asked(valkey: Valkey) -> None:
     async with opened(valkey) as one_replica, opened(valkey) as other:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             await one_replica.listening.wait()
         await one_replica.define("wake", [gauge("flying", 1)])
         await other.admit("wake", one("first", flying=1), dispatched=True)
         assert isinstance(await one_replica.admit("wake", one("a", flying=1)), Waiting)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             async with anyio.create_task_group() as group:
                 group.start_soon(one_replica.wait, "wake", "a", 60.0)
                 await anyio.wait_all_tasks_blocked()
@@ -195,10 +196,10 @@ async def test_every_key_of_a_pool_is_of_one_slot_and_none_stays_for_ever(valkey
 
 
 async def test_a_cluster_keeps_pools_on_all_of_its_nodes(cluster: list[Valkey]) -> None:
-    settings = RedisSettings([node.url for node in cluster], cluster=True, deadline_s=5)
+    settings = RedisSettings([node.url for node in cluster], cluster=True, deadline_s=PATIENCE_S)
     pools = [f"up:{number}" for number in range(12)]
     async with redis_ledger(settings) as ledger:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             await ledger.listening.wait()
         async with anyio.create_task_group() as group:
             for pool in pools:
@@ -206,7 +207,7 @@ async def test_a_cluster_keeps_pools_on_all_of_its_nodes(cluster: list[Valkey]) 
         for pool in pools:
             assert isinstance(await ledger.admit(pool, one("a", flying=1)), Granted)
             assert isinstance(await ledger.admit(pool, one("b", flying=1)), Waiting)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             async with anyio.create_task_group() as group:
                 for pool in pools:
                     group.start_soon(ledger.wait, pool, "b", 60.0)

@@ -30,8 +30,9 @@ from techniques import catalog
 from techniques.core.json import Json
 from techniques.core.registry import load
 from tests.fakes import script
+from tests.patience import until
 
-Step = bytes | float | Exception
+Step = bytes | float | Exception | Callable[[], bool]
 DIALECTS = provider.load(providers)
 ASKED: list[Json] = [{"role": "user", "content": "hello there"}]
 TOLD = (script.begin(), script.text("Hello"), script.text(" there"), script.finish())
@@ -40,7 +41,10 @@ ENDED = (script.usage(12, 4), script.done())
 
 @dataclass
 class Played:
-    """A provider's answer: bytes come as they are, a number is a wait, an exception is raised."""
+    """A provider's answer: bytes come as they are, a number is a wait, an exception is raised.
+
+    What is called is waited for until it is true.
+    """
 
     steps: tuple[Step, ...]
     status: int = 200
@@ -58,7 +62,7 @@ class Played:
                 return step
             if isinstance(step, Exception):
                 raise step
-            await anyio.sleep(step)
+            await (until(step) if callable(step) else anyio.sleep(step))
         return b""
 
     def wait_until(self, moment: float) -> None:

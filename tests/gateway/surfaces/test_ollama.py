@@ -12,6 +12,7 @@ import pytest
 from gateway.policy.keys import digest
 from techniques.core.json import Json
 from tests.gateway.surfaces.test_operations import Answer, Running, serving
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -322,7 +323,7 @@ async def test_a_run_can_be_carried_out_with_nobody_waiting(tmp_path: Path) -> N
     headers = {"x-lockgate-run": "r1", "prefer": "respond-async"}
     async with served(database={"url": f"sqlite+aiosqlite:///{tmp_path}/l.db"}) as gateway:
         begun = await chat(gateway, headers)
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE_S):
             while (await gateway.ask("/v1/runs/r1")).json["state"] != "completed":  # noqa: ASYNC110 - who asks can only look
                 await anyio.sleep(0.01)
         shown = await gateway.ask("/v1/runs/r1")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import anyio
 import orjson
 import pytest
@@ -9,7 +11,17 @@ import pytest
 from techniques.core.errors import UpstreamFailed
 from techniques.core.json import Json
 from tests.fakes import script
-from tests.gateway.surfaces.scene import ENDED, Client, Played, Stage, chat, streamed, whole
+from tests.gateway.surfaces.scene import (
+    ENDED,
+    Client,
+    Played,
+    Stage,
+    Step,
+    chat,
+    streamed,
+    whole,
+)
+from tests.patience import PATIENCE_S, until
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 VOTE = {"technique": "self_consistency", "params": {"num_samples": 3, "answer_cue": "off"}}
@@ -21,14 +33,19 @@ def asking(expose: str, *, stream: bool = True, **wishes: Json) -> Json:
     return chat(stream=stream, reliability={**VOTE, "expose": expose, **wishes})
 
 
-def slow(text: str) -> Played:
-    return streamed(script.begin(), script.text(text), PAUSE, script.finish(), *ENDED)
+def slow(text: str, *before: Step) -> Played:
+    return streamed(script.begin(), script.text(text), *before, PAUSE, script.finish(), *ENDED)
+
+
+def saw_candidate(client: Client) -> bool:
+    return b'"role":"candidate"' in client.content
 
 
 async def test_a_trace_is_sent_while_it_is_written() -> None:
     sent: list[tuple[float, bytes]] = []
     client = Client(lambda body: sent.append((anyio.current_time(), body)))
-    stage = Stage(*(slow("4") for _ in range(3)))
+    seen = partial(saw_candidate, client)
+    stage = Stage(*(slow("4", seen) for _ in range(3)))
 
     await stage.serve(asking("trace"), client=client)
 
@@ -114,10 +131,10 @@ async def test_each_phase_is_told_once_something_is_seen(dialect: str) -> None:
 async def test_a_client_that_leaves_while_it_looks_on_ends_all_calls() -> None:
     stage = Stage(*(streamed(script.begin(), script.text("4"), 60.0) for _ in range(3)))
     client = Client()
-    with anyio.fail_after(2):
+    with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
             group.start_soon(stage.serve, asking("trace"), None, client)
-            await anyio.sleep(PAUSE)
+            await until(partial(saw_candidate, client))
             client.gone.set()
 
     assert b'"lockgate":{"role":"candidate"' in client.content

@@ -13,6 +13,7 @@ import pytest
 from gateway.upstream.pool import Endpoint, PooledTransport
 from gateway.upstream.provider import HttpCall
 from techniques.core.errors import UpstreamFailed
+from tests.patience import PATIENCE_S
 
 CALL = HttpCall("/chat/completions", b'{"a":1}', {"content-type": "application/json"})
 SSE = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -78,7 +79,7 @@ async def playing(
         Endpoint(
             f"{'https' if tls else 'http'}://{host}:{peer.port}/v1/",
             {"authorization": "Bearer k"},
-            connect_s=2.0,
+            connect_s=PATIENCE_S,
             pool=pool,
             allow_private=True,
             proxy=proxy,
@@ -91,7 +92,7 @@ async def playing(
         server.close()
 
 
-async def whole(transport: PooledTransport, silence_s: float = 2.0) -> bytes:
+async def whole(transport: PooledTransport, silence_s: float = PATIENCE_S) -> bytes:
     answer = await transport.post(CALL, monotonic() + silence_s)
     try:
         body = b""

@@ -18,28 +18,25 @@ from techniques.core.request import Request, said
 from tests.fakes import script
 from tests.fakes.script import Wait
 from tests.fakes.upstream import ScriptedUpstream
+from tests.patience import NEVER_S, PATIENCE_S, eventually
 
 QUESTION = Request("m", (said("user", "hi"),), stream=True)
 DIALECTS = provider.load(providers)
-PINGS: tuple[script.Write, ...] = (b": ping\n\n", Wait(0.05)) * 40
+PINGS: tuple[script.Write, ...] = (b": ping\n\n", Wait(0.05)) * 1200
 
 
 async def quiet(upstream: ScriptedUpstream) -> bool:
     """Wait a moment until *upstream* plays nothing any more; tell whether it came to that."""
-    for _ in range(200):
-        if not upstream.busy:
-            return True
-        await anyio.sleep(0.005)
-    return False
+    return await anyio.to_thread.run_sync(eventually, lambda: not upstream.busy)
 
 
 @asynccontextmanager
 async def channel(
-    upstream: ScriptedUpstream, first_byte_s: float = 2.0, idle_s: float = 2.0
+    upstream: ScriptedUpstream, first_byte_s: float = PATIENCE_S, idle_s: float = NEVER_S
 ) -> AsyncGenerator[HttpChannel, None]:
     url = f"http://127.0.0.1:{upstream.port}/v1"
     transport = PooledTransport(
-        Endpoint(url, {"authorization": "Bearer k"}, 1.0, allow_private=True)
+        Endpoint(url, {"authorization": "Bearer k"}, PATIENCE_S, allow_private=True)
     )
     target = Target("fast", "oa", "real-model")
     try:

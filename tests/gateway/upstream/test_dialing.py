@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import socket
-from time import monotonic
 
 import pytest
 
@@ -12,6 +11,7 @@ from gateway.upstream.addresses import PrivateAddress
 from gateway.upstream.pool import Endpoint, PooledTransport
 from tests.fakes.proxy import proxying
 from tests.gateway.upstream.bytes_scene import CALL, CHUNK, SSE, WHOLE, failing, playing, whole
+from tests.patience import PATIENCE_S, later
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -58,7 +58,7 @@ async def test_where_the_way_is_shut_the_failure_says_what_the_proxy_said(
     async with proxying(answer) as proxy:
         address = f"http://{proxy.address}"
         async with playing([WHOLE], proxy=address) as (transport, peer):
-            error = await failing(lambda: transport.post(CALL, monotonic() + 2.0))
+            error = await failing(lambda: transport.post(CALL, later()))
 
     assert (error.kind, error.retryable) == ("transport", True)
     assert said in error.message
@@ -70,16 +70,18 @@ async def test_a_proxy_that_says_nothing_is_not_waited_for_longer_than_a_connect
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         transport = PooledTransport(Endpoint("https://models.example/v1", {}, 0.05, proxy=address))
 
-        error = await failing(lambda: transport.post(CALL, monotonic() + 20.0))
+        error = await failing(lambda: transport.post(CALL, later()))
 
     assert (error.kind, error.message) == ("timeout", "No connection to the provider in time.")
 
 
 async def test_no_proxy_there_is_told_from_no_provider_there() -> None:
     address = "http://127.0.0.1:9"
-    transport = PooledTransport(Endpoint("https://models.example/v1", {}, 2.0, proxy=address))
+    transport = PooledTransport(
+        Endpoint("https://models.example/v1", {}, PATIENCE_S, proxy=address)
+    )
 
-    error = await failing(lambda: transport.post(CALL, monotonic() + 2.0))
+    error = await failing(lambda: transport.post(CALL, later()))
 
     assert error.message == "No connection to the proxy: nobody listens at its address."
 
@@ -87,9 +89,9 @@ async def test_no_proxy_there_is_told_from_no_provider_there() -> None:
 async def test_a_private_address_is_refused_behind_a_proxy_too() -> None:
     async with proxying() as proxy:
         address = f"http://{proxy.address}"
-        transport = PooledTransport(Endpoint("http://10.1.2.3/v1", {}, 2.0, proxy=address))
+        transport = PooledTransport(Endpoint("http://10.1.2.3/v1", {}, PATIENCE_S, proxy=address))
 
-        error = await failing(lambda: transport.post(CALL, monotonic() + 2.0))
+        error = await failing(lambda: transport.post(CALL, later()))
 
     assert isinstance(error.__cause__, PrivateAddress)
     assert proxy.asked == []

@@ -18,6 +18,7 @@ from tests.gateway.upstream.http_scene import (
     channel,
     failing,
 )
+from tests.patience import NEVER_S, SOON_S
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -80,8 +81,8 @@ async def test_an_error_inside_a_stream_after_content_breaks_it_with_the_provide
 @pytest.mark.parametrize(
     "answer",
     [
-        script.told("late").later(5),
-        sse(begin(), Wait(5), text("late")),
+        script.told("late").later(NEVER_S),
+        sse(begin(), Wait(NEVER_S), text("late")),
         sse(*PINGS, text("late")),
     ],
     ids=["no head", "no content", "only comments"],
@@ -95,10 +96,10 @@ async def test_a_provider_that_does_not_begin_in_time_is_given_up(
         failure = await failing(opened)
 
     assert (failure.kind, failure.retryable) == ("timeout", True)
-    assert 0.15 < monotonic() - started < 1
+    assert 0.15 < monotonic() - started < SOON_S
 
 
-@pytest.mark.parametrize("rest", [(Wait(5),), PINGS], ids=["nothing", "only comments"])
+@pytest.mark.parametrize("rest", [(Wait(NEVER_S),), PINGS], ids=["nothing", "only comments"])
 async def test_a_provider_that_falls_silent_in_mid_answer_is_given_up(
     upstream: ScriptedUpstream, rest: tuple[script.Write, ...]
 ) -> None:
@@ -108,7 +109,7 @@ async def test_a_provider_that_falls_silent_in_mid_answer_is_given_up(
         came, failure = await breaking(opened)
 
     assert (came, failure.kind) == ("so far", "timeout")
-    assert 0.15 < monotonic() - started < 1
+    assert 0.15 < monotonic() - started < SOON_S
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ async def test_a_refusal_whose_words_do_not_come_whole_is_still_that_refusal(
     upstream: ScriptedUpstream, end: script.End
 ) -> None:
     upstream.plays(Answer((b'{"error":',), status=401, framing="chunked", end=end))
-    async with channel(upstream, first_byte_s=0.3) as opened:
+    async with channel(upstream, first_byte_s=1.0) as opened:
         failure = await failing(opened)
 
     assert (failure.kind, failure.said.status) == ("authentication", 401)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from time import monotonic, sleep
+from time import sleep
 
 import pytest
 
@@ -23,6 +23,7 @@ from tests.gateway.upstream.bytes_scene import (
     playing,
     whole,
 )
+from tests.patience import later
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -60,7 +61,7 @@ async def test_an_end_that_the_loop_has_not_seen_yet_ends_a_kept_connection() ->
 
 async def test_a_second_answer_is_not_handed_to_the_call_that_waited_for_the_connection() -> None:
     async with playing([SSE, CHUNK], [WHOLE], pool=1) as (transport, peer):
-        first = await transport.post(CALL, monotonic() + 2.0)
+        first = await transport.post(CALL, later())
         await first.read()
         second = asyncio.ensure_future(whole(transport))
         await asyncio.sleep(0.005)
@@ -77,7 +78,7 @@ async def test_an_answer_to_what_was_not_sent_yet_is_none() -> None:
     async with playing([WHOLE], [WHOLE]) as (transport, peer):
         await whole(transport)
         large = HttpCall("/x", b"x" * 2**24, {})  # more than a socket takes at once
-        post = asyncio.ensure_future(transport.post(large, monotonic() + 5.0))
+        post = asyncio.ensure_future(transport.post(large, later()))
         await asyncio.sleep(0)
         peer.writers[0].write(_OTHERS)
         answer = await post
@@ -90,7 +91,7 @@ async def test_an_answer_to_what_was_not_sent_yet_is_none() -> None:
 async def test_a_refusal_of_what_was_not_read_yet_is_an_answer_on_a_fresh_connection() -> None:
     async with playing() as (transport, peer):
         large = HttpCall("/x", b"x" * 2**24, {})
-        post = asyncio.ensure_future(transport.post(large, monotonic() + 5.0))
+        post = asyncio.ensure_future(transport.post(large, later()))
         await peer.came.wait()
         peer.writers[0].write(b"HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n")
         answer = await post
@@ -191,7 +192,7 @@ async def test_a_call_left_while_it_is_made_anew_leaves_its_place() -> None:
 
 async def test_a_connection_with_nothing_to_read_is_quiet() -> None:
     async with playing([WHOLE]) as (transport, peer):
-        answer = await transport.post(CALL, monotonic() + 2.0)
+        answer = await transport.post(CALL, later())
         kept: Answer[Connection] = answer
         while await answer.read():
             pass
@@ -205,7 +206,7 @@ async def test_a_connection_with_nothing_to_read_is_quiet() -> None:
 async def test_a_transport_that_is_retired_keeps_nothing_and_lets_calls_end() -> None:
     async with playing([WHOLE], [SSE, CHUNK, b"0\r\n\r\n"], [WHOLE]) as (transport, peer):
         assert await whole(transport) == b"{}"
-        under_way = await transport.post(CALL, monotonic() + 5)
+        under_way = await transport.post(CALL, later())
 
         transport.retire()
 

@@ -7,7 +7,6 @@ import gzip
 import os
 import socket
 import ssl
-from time import monotonic
 
 import anyio
 import pytest
@@ -26,6 +25,7 @@ from tests.gateway.upstream.bytes_scene import (
     playing,
     whole,
 )
+from tests.patience import PATIENCE_S, later, shortly, until
 
 UNREACHABLE = os.strerror(errno.EHOSTUNREACH).replace("N", "n", 1)
 
@@ -75,18 +75,20 @@ async def test_an_idle_connection_that_the_provider_closed_is_not_used() -> None
 
 async def test_leaving_in_the_middle_closes_the_connection() -> None:
     async with playing([SSE, CHUNK, HANG]) as (transport, peer):
-        answer = await transport.post(CALL, monotonic() + 2.0)
+        answer = await transport.post(CALL, later())
         assert await answer.read() == b"data: x"
         answer.close()
-        with anyio.fail_after(1):
+        with anyio.fail_after(PATIENCE_S):
             await peer.gone.wait()
 
 
 async def test_a_call_cancelled_before_its_head_closes_the_connection() -> None:
     async with playing([HANG]) as (transport, peer):
-        with anyio.move_on_after(0.05):
-            await transport.post(CALL, monotonic() + 2.0)
-        with anyio.fail_after(1):
+        async with anyio.create_task_group() as group:
+            group.start_soon(transport.post, CALL, later())
+            await until(lambda: len(peer.requests) == 1)
+            group.cancel_scope.cancel()
+        with anyio.fail_after(PATIENCE_S):
             await peer.gone.wait()
         assert len(peer.requests) == 1
 
@@ -104,7 +106,7 @@ async def test_a_body_that_is_cut_short_fails_after_what_came(
     steps: list[bytes | str], read: bytes
 ) -> None:
     async with playing(steps) as (transport, _):
-        answer = await transport.post(CALL, monotonic() + 2.0)
+        answer = await transport.post(CALL, later())
         assert await answer.read() == read
         error = await failing(answer.read)
         answer.close()
@@ -114,14 +116,14 @@ async def test_a_body_that_is_cut_short_fails_after_what_came(
 @pytest.mark.parametrize("steps", [[CLOSE], [b"no HTTP at all\r\n\r\n"], [b"HTTP/1.1 20"]])
 async def test_no_head_is_a_broken_connection(steps: list[bytes | str]) -> None:
     async with playing([*steps, CLOSE]) as (transport, _):
-        error = await failing(lambda: transport.post(CALL, monotonic() + 2.0))
+        error = await failing(lambda: transport.post(CALL, later()))
     assert (error.kind, error.retryable) == ("transport", True)
 
 
 async def test_a_head_without_end_is_given_up() -> None:
     endless = b"HTTP/1.1 200 OK\r\n" + b"x-more: yes\r\n" * 30_000
     async with playing([endless, HANG]) as (transport, _):
-        error = await failing(lambda: transport.post(CALL, monotonic() + 2.0))
+        error = await failing(lambda: transport.post(CALL, later()))
     assert error.kind == "invalid_answer"
 
 
@@ -132,7 +134,7 @@ async def test_a_body_without_a_size_ends_with_its_connection() -> None:
 
 async def test_an_informational_head_is_not_the_answer() -> None:
     async with playing([b"HTTP/1.1 100 Continue\r\n\r\n", WHOLE], [WHOLE]) as (transport, peer):
-        answer = await transport.post(CALL, monotonic() + 2.0)
+        answer = await transport.post(CALL, later())
         assert (answer.status, await answer.read(), await answer.read()) == (200, b"{}", b"")
         answer.close()
         assert await whole(transport) == b"{}"
@@ -142,12 +144,12 @@ async def test_an_informational_head_is_not_the_answer() -> None:
 async def test_silence_is_told_from_a_broken_connection() -> None:
     async with playing([WHOLE], [HANG]) as (transport, peer):
         await whole(transport)  # so that the next call has nothing to wait for but its answer
-        before = await failing(lambda: transport.post(CALL, monotonic() + 0.01))
+        before = await failing(lambda: transport.post(CALL, shortly()))
         assert peer.connections == 1
     async with playing([SSE, CHUNK, HANG]) as (transport, _):
-        answer = await transport.post(CALL, monotonic() + 2.0)
+        answer = await transport.post(CALL, later())
         await answer.read()
-        answer.wait_until(monotonic() + 0.01)
+        answer.wait_until(shortly())
         within = await failing(answer.read)
         answer.close()
     assert (before.kind, within.kind) == ("timeout", "timeout")
@@ -157,7 +159,7 @@ async def test_a_refused_connection_is_a_broken_one() -> None:
     async with playing() as (transport, peer):
         pass
     del peer
-    error = await failing(lambda: transport.post(CALL, monotonic() + 2.0))
+    error = await failing(lambda: transport.post(CALL, later()))
     assert (error.kind, error.retryable) == ("transport", True)
     assert error.message == "No connection to the provider: nobody listens at its address."
 
@@ -181,7 +183,7 @@ async def test_why_there_is_no_connection_is_told_without_an_address(
 async def test_a_name_that_no_host_can_have_is_not_known(host: str) -> None:
     transport = PooledTransport(Endpoint(f"https://{host}/v1", {}, 2.0))
 
-    error = await failing(lambda: transport.post(CALL, monotonic() + 2.0))
+    error = await failing(lambda: transport.post(CALL, later()))
 
     assert (error.kind, error.retryable) == ("transport", True)
     assert error.message == "No connection to the provider: its name is not known."
@@ -198,7 +200,7 @@ async def test_a_body_larger_than_what_may_wait_comes_whole() -> None:
     size = 3 * 2**20
     head = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % size
     async with playing([head, b"x" * size], [WHOLE]) as (transport, peer):
-        answer = await transport.post(CALL, monotonic() + 2.0)
+        answer = await transport.post(CALL, later())
         await anyio.sleep(0.05)
         assert answer.size < size
         read = 0
@@ -212,8 +214,8 @@ async def test_a_body_larger_than_what_may_wait_comes_whole() -> None:
 
 async def test_a_pool_of_one_makes_the_second_call_wait() -> None:
     async with playing([SSE, CHUNK, b"0\r\n\r\n"], [WHOLE], pool=1) as (transport, peer):
-        first = await transport.post(CALL, monotonic() + 2.0)
-        error = await failing(lambda: transport.post(CALL, monotonic() + 0.01))
+        first = await transport.post(CALL, later())
+        error = await failing(lambda: transport.post(CALL, shortly()))
         while await first.read():
             pass
         first.close()
@@ -226,7 +228,7 @@ async def test_a_pool_of_one_makes_the_second_call_wait() -> None:
 async def test_a_header_of_two_lines_is_not_sent() -> None:
     async with playing([WHOLE]) as (transport, peer):
         call = HttpCall("/x", b"{}", {"x": "a\r\nb: c"})
-        error = await failing(lambda: transport.post(call, monotonic() + 2.0))
+        error = await failing(lambda: transport.post(call, later()))
     assert error.kind == "rejected"
     assert not peer.requests
 
@@ -234,7 +236,7 @@ async def test_a_header_of_two_lines_is_not_sent() -> None:
 async def test_a_host_with_a_private_address_is_not_called() -> None:
     with pytest.raises(PrivateAddress):
         await Addresses("localhost", 80, allow_private=False).find()
-    transport = PooledTransport(Endpoint("http://localhost:9", {}, connect_s=2.0))
-    error = await failing(lambda: transport.post(CALL, monotonic() + 2.0))
+    transport = PooledTransport(Endpoint("http://localhost:9", {}, connect_s=PATIENCE_S))
+    error = await failing(lambda: transport.post(CALL, later()))
     assert error.kind == "transport"
     assert "allow_private" in error.message

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic
 from typing import Final
 
 import anyio
@@ -24,6 +23,7 @@ from tests.gateway.upstream.bytes_scene import (
     playing,
     whole,
 )
+from tests.patience import PATIENCE_S, later
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 CERTIFICATES: Final = Path(__file__).parent / "certificates"
@@ -88,7 +88,7 @@ async def test_a_certificate_of_another_name_gets_no_byte_of_ours(tls: ssl.SSLCo
 @pytest.mark.usefixtures("trusting")
 async def test_a_stream_cut_under_tls_fails_after_what_came(tls: ssl.SSLContext) -> None:
     async with playing([SSE, CHUNK, CLOSE], tls=tls) as (transport, _):
-        answer = await transport.post(CALL, monotonic() + 2.0)
+        answer = await transport.post(CALL, later())
         assert await answer.read() == b"data: x"
         failed = await failing(answer.read)
         answer.close()
@@ -98,10 +98,10 @@ async def test_a_stream_cut_under_tls_fails_after_what_came(tls: ssl.SSLContext)
 @pytest.mark.usefixtures("trusting")
 async def test_leaving_under_tls_closes_the_connection(tls: ssl.SSLContext) -> None:
     async with playing([SSE, CHUNK, HANG], tls=tls) as (transport, peer):
-        answer = await transport.post(CALL, monotonic() + 2.0)
+        answer = await transport.post(CALL, later())
         await answer.read()
         answer.close()
-        with anyio.fail_after(2.0):
+        with anyio.fail_after(PATIENCE_S):
             await peer.gone.wait()
 
 

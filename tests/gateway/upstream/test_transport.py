@@ -8,7 +8,6 @@ import socket
 import zlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from time import monotonic
 
 import pytest
 
@@ -18,6 +17,7 @@ from gateway.upstream.transport import Response
 from techniques.core.errors import UpstreamFailed
 from tests.fakes.script import JSON_TYPE, Answer, raw, sse
 from tests.fakes.upstream import ScriptedUpstream
+from tests.patience import PATIENCE_S, later
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -28,7 +28,7 @@ PACKED = gzip.compress(b"x" * 5000)
 @asynccontextmanager
 async def opened(upstream: ScriptedUpstream) -> AsyncGenerator[PooledTransport, None]:
     url = f"http://127.0.0.1:{upstream.port}/v1"
-    transport = PooledTransport(Endpoint(url, {"x-own": "1"}, 1.0, allow_private=True))
+    transport = PooledTransport(Endpoint(url, {"x-own": "1"}, PATIENCE_S, allow_private=True))
     try:
         yield transport
     finally:
@@ -55,7 +55,7 @@ async def test_a_body_that_is_packed_all_the_same_is_unpacked(
 ) -> None:
     upstream.plays(packed(zlib.compress(b"text") if coding == "deflate" else PACKED, coding))
     async with opened(upstream) as transport:
-        body = await body_of(await transport.post(CALL, monotonic() + 1))
+        body = await body_of(await transport.post(CALL, later()))
 
     assert body == (b"text" if coding == "deflate" else b"x" * 5000)
     assert upstream.asked[0].header("accept-encoding") == "identity"
@@ -67,7 +67,7 @@ async def test_a_packed_body_that_cannot_be_unpacked_whole_is_broken_and_not_sho
 ) -> None:
     upstream.plays(packed(body))
     async with opened(upstream) as transport:
-        response = await transport.post(CALL, monotonic() + 1)
+        response = await transport.post(CALL, later())
         with pytest.raises(UpstreamFailed) as caught:
             await body_of(response)
 
@@ -77,10 +77,10 @@ async def test_a_packed_body_that_cannot_be_unpacked_whole_is_broken_and_not_sho
 async def test_what_follows_a_body_is_no_header_of_the_next_answer() -> None:
     async with trailing() as port:
         url = f"http://127.0.0.1:{port}"
-        transport = PooledTransport(Endpoint(url, {}, 1.0, allow_private=True))
-        answers = [await transport.post(CALL, monotonic() + 1)]
+        transport = PooledTransport(Endpoint(url, {}, PATIENCE_S, allow_private=True))
+        answers = [await transport.post(CALL, later())]
         assert await body_of(answers[0]) == b"ab"
-        answers.append(await transport.post(CALL, monotonic() + 1))
+        answers.append(await transport.post(CALL, later()))
         assert await body_of(answers[1]) == b"ab"
         await transport.close()
 
@@ -112,7 +112,7 @@ async def test_a_redirect_is_an_answer_and_not_followed(upstream: ScriptedUpstre
     there = {"location": f"http://127.0.0.1:{upstream.port}/elsewhere"}
     upstream.plays(Answer(status=307, headers=there))
     async with opened(upstream) as transport:
-        response = await transport.post(CALL, monotonic() + 1)
+        response = await transport.post(CALL, later())
         await body_of(response)
 
     assert response.status == 307
@@ -122,9 +122,9 @@ async def test_a_redirect_is_an_answer_and_not_followed(upstream: ScriptedUpstre
 async def test_a_name_that_leads_to_a_private_address_is_refused_before_anything_is_sent(
     upstream: ScriptedUpstream,
 ) -> None:
-    transport = PooledTransport(Endpoint(f"http://localhost:{upstream.port}", {}, 1.0))
+    transport = PooledTransport(Endpoint(f"http://localhost:{upstream.port}", {}, PATIENCE_S))
     with pytest.raises(UpstreamFailed) as caught:
-        await transport.post(CALL, monotonic() + 1)
+        await transport.post(CALL, later())
     await transport.close()
 
     assert caught.value.kind == "transport"
@@ -138,13 +138,13 @@ async def test_answers_at_once_take_a_connection_each_and_later_ones_none(
     upstream.chooses(lambda _asked: raw(b"{}"))
     async with opened(upstream) as transport:
         first, second = (
-            await transport.post(CALL, monotonic() + 1),
-            await transport.post(CALL, monotonic() + 1),
+            await transport.post(CALL, later()),
+            await transport.post(CALL, later()),
         )
         await body_of(second)
         await body_of(first)
         for _ in range(4):
-            await body_of(await transport.post(CALL, monotonic() + 1))
+            await body_of(await transport.post(CALL, later()))
 
     assert len({asked.connection for asked in upstream.asked}) == 2
 
@@ -152,7 +152,7 @@ async def test_answers_at_once_take_a_connection_each_and_later_ones_none(
 async def test_a_stream_arrives_piece_by_piece(upstream: ScriptedUpstream) -> None:
     upstream.plays(sse(b"data: 1\n\n", end="hold"))
     async with opened(upstream) as transport:
-        response = await transport.post(CALL, monotonic() + 1)
+        response = await transport.post(CALL, later())
         assert await response.read() == b"data: 1\n\n"
         response.close()
 
@@ -161,9 +161,9 @@ async def test_a_closed_port_is_no_connection_and_the_address_is_not_told() -> N
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         url = f"http://user:pass@127.0.0.1:{held.getsockname()[1]}"
-        transport = PooledTransport(Endpoint(url, {}, 1.0, allow_private=True))
+        transport = PooledTransport(Endpoint(url, {}, PATIENCE_S, allow_private=True))
         with pytest.raises(UpstreamFailed) as caught:
-            await transport.post(CALL, monotonic() + 1)
+            await transport.post(CALL, later())
 
     assert (caught.value.kind, caught.value.retryable) == ("transport", True)
     assert "127.0.0.1" not in caught.value.message

@@ -15,6 +15,7 @@ from uvicorn.server import ServerState
 from router_service.groundwork import protocol
 from router_service.groundwork.protocol import Protocol
 from router_service.groundwork.response import LEAVING
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -134,7 +135,7 @@ async def flood(writer: asyncio.StreamWriter) -> int:
 async def rest(reader: asyncio.StreamReader) -> bytes:
     """Return what comes until the end, however that comes."""
     try:
-        return await asyncio.wait_for(reader.read(), 1)
+        return await asyncio.wait_for(reader.read(), PATIENCE_S)
     except OSError:
         return b""
 
@@ -236,7 +237,7 @@ async def test_a_client_that_stands_still_is_let_go(sent: bytes) -> None:
         await asyncio.sleep(0.02)
         assert server.state.connections
         server.look(_LATER)
-        left = await asyncio.wait_for(reader.read(), 1)
+        left = await asyncio.wait_for(reader.read(), PATIENCE_S)
         assert left.startswith(_OK) is (b"{}" in sent)
 
 
@@ -252,7 +253,7 @@ async def test_a_head_that_drips_is_let_go() -> None:
         writer.write(b"a")
         await asyncio.sleep(0.01)
         server.look(_LATER)
-        assert await asyncio.wait_for(reader.read(), 1) == b""
+        assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
 
 
 async def test_a_body_that_goes_on_is_waited_for() -> None:
@@ -263,7 +264,7 @@ async def test_a_body_that_goes_on_is_waited_for() -> None:
             await asyncio.sleep(0.005)
             server.look(turn * 50)
             writer.write(body[turn : turn + 1])
-        assert (await asyncio.wait_for(reader.readuntil(b"10"), 1)).startswith(_OK)
+        assert (await asyncio.wait_for(reader.readuntil(b"10"), PATIENCE_S)).startswith(_OK)
 
 
 async def test_a_model_may_think_for_as_long_as_it_likes() -> None:
@@ -274,11 +275,11 @@ async def test_a_model_may_think_for_as_long_as_it_likes() -> None:
         for turn in range(5):
             server.look(turn * _LATER)
         server.free.set()
-        assert (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n2"), 1)).startswith(_OK)
+        assert (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n2"), PATIENCE_S)).startswith(_OK)
         for turn in range(5, 9):
             server.look(turn * _LATER)  # idle now, for which uvicorn has a time of its own
         writer.write(post())
-        assert (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n2"), 1)).startswith(_OK)
+        assert (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n2"), PATIENCE_S)).startswith(_OK)
 
 
 async def test_a_server_looks_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +288,7 @@ async def test_a_server_looks_by_itself(monkeypatch: pytest.MonkeyPatch) -> None
     async with serving() as server:
         for _ in range(2):
             async with connected(server) as (reader, _writer):
-                assert await asyncio.wait_for(reader.read(), 1) == b""
+                assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
 
 
 _OFFERS = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from router_service.learning import artifacts
 from router_service.learning.training import train
 from techniques.core.json import Json
 from tests.fakes.router import RouterProcess
+from tests.patience import eventually
 from tests.router_service.fitting.scene import ARMS, SUMS, asks, traffic
 
 LINEAR = {"LOCKGATE_ROUTER__TYPE": "acm_linear"}
@@ -33,11 +33,7 @@ def _chosen(router: RouterProcess) -> str:
 
 
 def _until(router: RouterProcess, arm: str) -> bool:
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        if _chosen(router) == arm:
-            return True
-    return False
+    return eventually(lambda: _chosen(router) == arm)
 
 
 def _variables(database_url: str) -> Mapping[str, str]:

@@ -17,6 +17,7 @@ from router_service.process.counts import PATHS
 from techniques.core.json import Json
 from tests.fakes.client import Exchange, request
 from tests.fakes.router import ROOT, TOKEN, RouterProcess
+from tests.patience import PATIENCE_S
 from tests.router_service.store.scene import FULL, observation
 
 OPEN = {"/healthz", "/readyz", "/metrics"}
@@ -293,7 +294,7 @@ def test_it_does_not_start_where_it_cannot_work(tmp_path: Path) -> None:
             text=True,
             cwd=tmp_path,
             env={"PYTHONPATH": str(ROOT), "PATH": ""},
-            timeout=30,
+            timeout=PATIENCE_S,
             check=False,
         )
         return done.returncode, done.stderr

@@ -21,6 +21,7 @@ from gateway.stores.database.engine import (
 )
 from gateway.stores.database.tables import METADATA
 from tests.architecture.source import ROOT
+from tests.patience import PATIENCE_S
 
 OPENS = """
 import anyio, sys
@@ -99,7 +100,7 @@ def test_two_processes_that_start_at_once_share_a_new_database(database_url: str
         )
         for name in "ab"
     ]
-    ended = [(process.communicate(timeout=40), process.returncode) for process in started]
+    ended = [(process.communicate(timeout=PATIENCE_S), process.returncode) for process in started]
 
     assert [code for _, code in ended] == [0, 0], ended
     assert max(int(out) for (out, _), _ in ended) == 40
