@@ -32,7 +32,7 @@ run: $(RUN)
 	@exec $(BIN)/lockgate serve $(if $(CONFIG),-c $(CONFIG))
 
 test: $(DEV)
-	$(PYTHON_HERE) -m pytest -n 2
+	$(PYTHON_HERE) -m pytest -n 2 --randomly-seed=1
 
 test-deploy: $(DEPLOY)
 	$(PYTHON_HERE) -m pytest tests/deploy
