@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,11 @@ DOCUMENTS = (
     "docs/ui.md",
     "docs/billing.md",
 )
+PAGES = [
+    str(path.relative_to(ROOT))
+    for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+    if blocks(str(path.relative_to(ROOT)), "sh")
+]
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 COMMANDS = [
     pytest.param(line, id=f"{document}-{place}")
@@ -67,6 +73,16 @@ def test_a_command_works(line: str, address: str, home: Path, tmp_path: Path) ->
     line = line.replace(ADDRESS, address).replace("curl ", "curl --fail-with-body -sS ", 1)
 
     assert run(command_of(line), folder)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_shows_of_the_shell_can_be_pasted(page: str) -> None:
+    for block in blocks(page, "sh"):
+        read = subprocess.run(
+            ["bash", "-n"], input=block, capture_output=True, text=True, check=False
+        )
+
+        assert not read.stderr, block
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/clients.md"])
