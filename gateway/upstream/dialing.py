@@ -24,7 +24,7 @@ Dial: TypeAlias = Callable[[], Awaitable[socket.socket]]
 
 Raises:
     OSError: It cannot be reached, or must not be.
-    UpstreamFailed: The proxy does not let through to it.
+    UpstreamFailed: The proxy does not open the way to it.
 """
 
 
@@ -98,7 +98,7 @@ async def _let_through(connected: socket.socket, asked: bytes) -> None:
     if status == b"407":
         raise _failed("The proxy wants a name and a password, or others (407).")
     if not status.startswith(b"2"):
-        raise _failed(f"The proxy does not let through to the provider ({status.decode()}).")
+        raise _failed(f"The proxy does not open the way to the provider ({status.decode()}).")
 
 
 def _failed(message: str) -> UpstreamFailed:

@@ -102,6 +102,7 @@ def test_a_json_object_is_asked_for_in_words() -> None:
         (TARGET, asked(sampling=Sampling(logprobs=True)), "logprobs"),
         (TARGET, asked(extra={"modalities": ["text", "audio"]}), "modalities"),
         (TARGET, asked(extra={"web_search_options": {"x": 1}}), "web_search_options"),
+        (TARGET, asked(extra={"web_search_options": {}}), "web_search_options"),
     ],
 )
 def test_a_feature_that_is_missing_is_refused_by_name(

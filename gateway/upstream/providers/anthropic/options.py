@@ -152,4 +152,6 @@ def encode_extra(extra: Mapping[str, Json], body: JsonObject, losses: Losses) ->
 def _is_feature(name: str, value: Json) -> bool:
     if name == "modalities":
         return value not in (None, [], ["text"])
-    return name in {"audio", "web_search_options", "functions", "function_call"} and bool(value)
+    if name == "web_search_options":
+        return value is not None  # without options it is a search all the same
+    return name in {"audio", "functions", "function_call"} and bool(value)
