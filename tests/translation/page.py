@@ -14,6 +14,7 @@ _SEEN_TO: Final = "the gateway sees to it"
 _STOPS: Final = "the gateway stops there, where the provider cannot be asked to"
 _USUAL: Final = "asks for what is done anyway"
 _LABEL: Final = "a label that says nothing to a model"
+EMPTY: Final = "nothing is in it"
 QUIET: Final[Mapping[str, str]] = {
     "openai_chat.model": _SEEN_TO,
     "openai_chat.stream_options": _SEEN_TO,
@@ -34,10 +35,10 @@ QUIET: Final[Mapping[str, str]] = {
     "openai_responses.input.content.input_image.image_url": "it is there in any case",
     "openai_responses.input.content.input_file.file_data": "it is there in any case",
     "openai_responses.input.content.input_file.filename": "it is there in any case",
-    "openai_responses.reasoning": "nothing is in it",
+    "openai_responses.reasoning": EMPTY,
     "openai_responses.reasoning.summary": _USUAL,
     "openai_responses.reasoning.generate_summary": _USUAL,
-    "openai_responses.text": "nothing is in it",
+    "openai_responses.text": EMPTY,
     "openai_responses.text.format.text": _USUAL,
     "openai_responses.text.format.json_schema.strict": "such a schema is enforced in any case",
     "anthropic.model": _SEEN_TO,
@@ -48,7 +49,7 @@ QUIET: Final[Mapping[str, str]] = {
     "anthropic.thinking.adaptive": "a model of which nothing is known is asked for nothing",
     "anthropic.thinking.enabled.display": "what can be read is always shown",
     "anthropic.thinking.adaptive.display": "what can be read is always shown",
-    "anthropic.output_config": "nothing is in it",
+    "anthropic.output_config": EMPTY,
 }
 """Fields that may go without a word, and why."""
 _LABELS: Final = ("openai_responses.input.",)
@@ -83,12 +84,14 @@ def rows(client: str) -> Iterator[tuple[str, ...]]:
 def _is_told(field: Field, others: list[Upstream]) -> bool:
     """Tell whether *field* is worth a place: of one in an object, if it fares otherwise than that.
 
-    What is said goes without saying there.
+    What is said goes without saying there, unless the object itself says nothing.
     """
     if not field.place.name or not field.name:
         return (not is_quiet(field) or QUIET.get(field.told) == _STOPS) and (
             bool(field.name) or len(list(members(field.place.kind))) > 1
         )
+    if QUIET.get(f"{field.place.client}.{field.place.name}") == EMPTY:
+        return not is_quiet(field)
     found = [outcomes(one) for one in others]
     whole = replace(field, name="")
     lossy = any(one[field].lost or one[field].refused for one in found)

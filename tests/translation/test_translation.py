@@ -8,7 +8,7 @@ import pytest
 
 from gateway.upstream import shared
 from tests.translation.outcomes import UPSTREAMS, Field, Outcome, Upstream, fields, outcomes
-from tests.translation.page import QUIET, is_quiet
+from tests.translation.page import EMPTY, HEAD, QUIET, is_quiet, rows
 from tests.translation.samples import members
 
 each_upstream = pytest.mark.parametrize("upstream", UPSTREAMS, ids=lambda one: one.title)
@@ -83,6 +83,20 @@ def test_every_type_of_the_sdks_is_tried() -> None:
     assert counts["openai_responses", "input"] >= 30
     assert counts["anthropic", "messages.content"] >= 15
     assert len(fields()) > 400
+
+
+def test_what_an_object_without_a_row_can_hold_has_one() -> None:
+    shown = {
+        f"{client}.{name.strip('`')}"
+        for client in HEAD
+        for row in rows(client)
+        for name in row[0].split(", ")
+    }
+    empty = tuple(f"{told}." for told, why in QUIET.items() if why == EMPTY)
+    held = {one.told for one in fields() if one.told.startswith(empty) and one.place.name}
+
+    assert {one.partition(".")[2] for one in held} > {"output_config.effort", "reasoning.effort"}
+    assert {one for one in held if one not in QUIET and one.count(".") == 2} <= shown
 
 
 def test_a_field_that_is_lost_in_silence_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
