@@ -155,7 +155,7 @@ class Planner:
         named = (*(wishes.fallbacks or ()), wishes.judge, wishes.critic)
         for model in (*plan.pool, *(self.catalogue.find(name) for name in named if name)):
             if not may_use(caller, model):
-                raise Denied(f"This key may not use the model {model.name}.", param="model")
+                raise Denied(f"This key may not use the model {model.target.shown}.", param="model")
         if caller.budgeted or plan.caps.max_cost is not None:
             seconds = (plan.judge, plan.critic) if plan.card else (None, None)
             must_be_priced((*plan.models, *plan.pool), *seconds, at=wishes.at)
@@ -196,7 +196,7 @@ class Planner:
         """
         _, model = self._model(name)
         if not may_use(caller, model):
-            raise Denied(f"This key may not use the model {model.name}.", param="model")
+            raise Denied(f"This key may not use the model {model.target.shown}.", param="model")
         return model
 
     def _model(self, name: str) -> tuple[str | None, Model]:

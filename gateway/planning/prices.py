@@ -37,7 +37,8 @@ def _check(model: Model, part: str, param: str) -> None:
     if not is_firm(model):
         known = "only guessed" if model.price else "not known"
         raise RequestRejected(
-            f"The price of {model.name}{part} is {known}, and this call has a limit in money.",
+            f"The price of {model.target.shown}{part} is {known}, "
+            "and this call has a limit in money.",
             code="price_unknown",
             param=param,
         )

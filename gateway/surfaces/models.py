@@ -45,7 +45,7 @@ class ModelsEndpoint:
             caller = await self._front.door.caller(headers_of(request.scope))
             model = self._catalogue.find(request.path_params["name"])
             if not may_use(caller, model):
-                raise UnknownModel(f"There is no model {model.name!r}.", param="model")
+                raise UnknownModel(f"There is no model {model.target.shown!r}.", param="model")
         except GatewayError as error:
             return self._failed(request, error)
         row = anthropic_row(model) if _is_anthropic(request) else openai_row(model)

@@ -368,7 +368,7 @@ BUDGETED = Caller("k", budgeted=True)
     ("name", "wishes", "whose", "param"),
     [
         ("free", {}, "free", "model"),
-        ("claude-opus-5", {}, "claude-opus-*", "model"),
+        ("claude-opus-5", {}, "claude-opus-5", "model"),
         ("fast", {"fallbacks": ("free",)}, "free", "model"),
         ("fast", {"technique": VOTE, "channels": ("free",)}, "free", "model"),
         ("fast", {"technique": VOTE, "judge": "free"}, "free, the judge,", "x-lockgate-judge"),
@@ -490,3 +490,16 @@ def test_a_technique_of_a_slug_that_a_key_may_not_use_is_the_models_fault() -> N
         plan(f"{REFINE}/fast", LIMITED)
 
     assert caught.value.param == "model"
+
+
+@pytest.mark.parametrize("wishes", [{}, {"technique": VOTE, "channels": ("claude-opus-5",)}])
+def test_who_may_not_use_one_of_many_models_is_told_of_the_name_that_was_asked_for(
+    wishes: dict[str, Json],
+) -> None:
+    limited = Caller("k", models=frozenset({"fast", "claude-haiku-5"}))
+    name = "fast" if wishes else "claude-opus-5"
+
+    with pytest.raises(Denied, match=r"the model claude-opus-5\.$"):
+        plan(name, limited, **wishes)
+    with pytest.raises(Denied, match=r"the model claude-opus-5\.$"):
+        planner().permitted(f"{VOTE}/claude-opus-5", limited)

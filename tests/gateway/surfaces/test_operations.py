@@ -233,11 +233,13 @@ async def test_a_key_sees_the_models_it_may_use() -> None:
         listed = await gateway.ask("/v1/models", key)
         allowed = await gateway.ask("/v1/models/sim-small", key)
         hidden = await gateway.ask("/v1/models/large", key)
+        hidden_too = await gateway.ask("/v1/models/sim-thing/1", key)
         nobody = await gateway.ask("/v1/models")
         nobody_there = await gateway.ask("/v1/models/small", {"anthropic-version": "1"})
 
     assert [row["id"] for row in listed.json["data"]] == ["small"]
-    assert (allowed.status, hidden.status) == (200, 404)
+    assert (allowed.status, hidden.status, hidden_too.status) == (200, 404, 404)
+    assert hidden_too.json["error"]["message"] == "There is no model 'sim-thing/1'."
     assert (nobody.status, nobody_there.status) == (401, 401)
     assert nobody_there.json["type"] == "error"
 

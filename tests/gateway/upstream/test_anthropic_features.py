@@ -8,6 +8,7 @@ import pytest
 
 from gateway.upstream.provider import Target
 from techniques.core.capabilities import Capabilities
+from techniques.core.errors import RequestRejected
 from techniques.core.json import JsonObject
 from techniques.core.request import (
     Image,
@@ -110,3 +111,19 @@ def test_a_feature_that_is_missing_is_refused_by_name(
 ) -> None:
     """PAR-03."""
     assert refused(request_, target) == param
+
+
+@pytest.mark.parametrize(
+    ("lacks", "request_"),
+    [
+        ("tools", asked(tools=(F,))),
+        ("vision", asked(Message("user", (Image(url="https://x"),)))),
+    ],
+)
+def test_a_model_that_lacks_a_feature_has_the_name_that_its_client_knows(
+    lacks: str, request_: Request
+) -> None:
+    one = replace(able(**{lacks: False}), name="anthropic/*", asked="anthropic/claude-0")
+
+    with pytest.raises(RequestRejected, match="anthropic/claude-0 "):
+        ANTHROPIC.encode(request_, one)

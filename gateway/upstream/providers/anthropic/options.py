@@ -73,7 +73,7 @@ def encode_tools(request: Request, target: Target, body: JsonObject, losses: Los
     if not request.tools:
         return
     if not target.capabilities.tools:
-        refuse("tools", f"{target.name} has none")
+        refuse("tools", f"{target.shown} has none")
     body["tools"] = [_tool(tool, target, losses) for tool in request.tools]
     if request.tool_choice is not None:
         body["tool_choice"] = _choice(request.tool_choice)
@@ -117,7 +117,7 @@ def encode_format(
         return
     if form.kind == "json_schema":
         if not target.capabilities.json_schema:
-            refuse("response_format", f"{target.name} takes no JSON schema")
+            refuse("response_format", f"{target.shown} takes no JSON schema")
         config = body.setdefault("output_config", {})
         config["format"] = {"type": "json_schema", "schema": _described(form, losses)}
         return

@@ -84,7 +84,7 @@ class Parts:
 
     def _image(self, part: Image) -> JsonObject:
         if not self._target.capabilities.vision:
-            refuse("image_url", f"{self._target.name} cannot see images")
+            refuse("image_url", f"{self._target.shown} cannot see images")
         if part.detail not in {None, "auto"}:
             self._losses.note("field_dropped", "image_url.detail")
         return self._marked({"type": "image", "source": self._image_source(part)}, part)

@@ -57,7 +57,7 @@ def encode_relay(request: Request, target: Target) -> HttpCall:
     _check(body, target)
     dropped = [] if target.relayed.temperature else [x for x in _SAMPLING if x in body]
     if dropped and request.strict:
-        raise RequestRejected(f"{target.name} takes no {dropped[0]}.", param=dropped[0])
+        raise RequestRejected(f"{target.shown} takes no {dropped[0]}.", param=dropped[0])
     steered = target.steered and not _speaks(body)
     warnings = [Warned("field_dropped", name) for name in dropped]
     same = body.get("model") == target.model and bool(body.get("stream")) == request.stream
@@ -94,11 +94,11 @@ def _steer(request: Request, target: Target, body: JsonObject) -> tuple[Warned, 
 
 def _check(body: Mapping[str, Json], target: Target) -> None:
     if not target.capabilities.tools and body.get("tools"):
-        raise RequestRejected(f"{target.name} has no tools.", param="tools")
+        raise RequestRejected(f"{target.shown} has no tools.", param="tools")
     config = body.get("output_config")
     schema = config.get("format") if isinstance(config, dict) else body.get("output_format")
     if schema and not target.capabilities.json_schema:
-        raise RequestRejected(f"{target.name} takes no JSON schema.", param="output_config.format")
+        raise RequestRejected(f"{target.shown} takes no JSON schema.", param="output_config.format")
 
 
 class StreamRelay:
