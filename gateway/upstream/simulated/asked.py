@@ -172,8 +172,8 @@ def _number(body: JsonObject, name: str, high: float) -> float:
 
 def _stops(stop: Json) -> tuple[str, ...]:
     stops = [stop] if isinstance(stop, str) else stop or []
-    if not isinstance(stops, list) or not all(isinstance(s, str) for s in stops) or len(stops) > 4:
-        raise _bad("Invalid 'stop': expected a string or up to four strings.", "stop")
+    if not isinstance(stops, list) or not all(isinstance(s, str) for s in stops):
+        raise _bad("Invalid 'stop': expected a string or an array of strings.", "stop")
     return tuple(s for s in stops if s)
 
 
