@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets as dice
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
@@ -25,12 +26,13 @@ from gateway.policy.asked import (
     NewTeam,
     fault_of,
 )
+from gateway.policy.expiry import how_soon
 from gateway.policy.keys import digest
 from gateway.policy.register import BudgetName, Made, Register
 from gateway.stores.database.engine import DatabaseLost, DatabaseUnusable
 from gateway.stores.database.records import NotThere, OwnerKind, Taken
 from gateway.tabling import budget_table, key_table, table
-from techniques.core.json import Json
+from techniques.core.json import Json, JsonObject
 
 keys = typer.Typer(no_args_is_help=True, help="Client keys.")
 teams = typer.Typer(no_args_is_help=True, help="Teams: keys that share budgets.")
@@ -119,6 +121,7 @@ def set_key(
     asked = _read(KeyChange, _fields(fields))
     changed = _done(config, lambda register: register.change_key(name, asked))
     typer.echo(_json(changed) if in_json else f"Changed {name}.")
+    _warn_of_end(changed)
 
 
 @keys.command("rotate")
@@ -254,7 +257,15 @@ def _done(file: Path | None, ask: Callable[[Register], Awaitable[ResultT]]) -> R
         stop(f"database.url: {error}")
 
 
+def _warn_of_end(key: JsonObject) -> None:
+    """Tell who made or changed *key* if it is refused from the first call on."""
+    end = key["expires"]
+    if end and (expires := datetime.fromisoformat(end)) <= (now := utc_now()):
+        typer.echo(f"note: it {how_soon(expires, now)}: nobody is served by it", err=True)
+
+
 def _show_made(made: Made, *, in_json: bool) -> None:
+    _warn_of_end(made.told)
     if in_json:
         typer.echo(_json({"key": made.text, **made.told}))
         return

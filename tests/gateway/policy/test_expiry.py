@@ -28,6 +28,7 @@ from gateway.surfaces.behind import sweeping
 from techniques.core.errors import Unauthenticated
 from tests.gateway.doctor.scene import bad, case, looked
 from tests.gateway.serving.test_callers import done, failed
+from tests.gateway.serving.test_cli import lockgate
 from tests.gateway.surfaces.test_behind import Refusing, put
 from tests.gateway.surfaces.test_operations import OPEN, chat, serving
 from tests.gateway.surfaces.test_reload import serving as reloading
@@ -167,6 +168,21 @@ def test_the_command_line_makes_lists_and_changes_it(
     assert later.endswith(" until 2999-12-31 12:00")
     assert shown["expires"] is None
     assert "expires" in failed("key", "set", "app", "expires=soon")[0]
+
+
+def test_a_key_that_is_refused_from_the_first_call_on_is_not_made_without_a_word(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LOCKGATE_KEY_SECRET", "a secret of some length")
+    monkeypatch.chdir(tmp_path)
+    note = "note: it expired at 2020-01-31 00:00 UTC: nobody is served by it"
+
+    made = lockgate("key", "create", "app", "expires=2020-01-31")[2]
+    rotated = lockgate("key", "rotate", "app", "--json")[2]
+    good = lockgate("key", "set", "app", "expires=2999-12-31")[2]
+    ended = lockgate("key", "set", "app", "expires=2020-01-31")[2]
+
+    assert (made[0], rotated, good, ended) == (note, [note], [], [note])
 
 
 @pytest.mark.parametrize(
