@@ -9,6 +9,7 @@ from gateway.admission.names import dimension_of, is_money
 from gateway.admission.verdict import GiveBack
 from gateway.clock import loop_time
 from gateway.pacing.asking import Asking
+from gateway.pacing.refusals import WIDE
 from gateway.stores.ledger import Answer, Granted, Never, QueueFull, Waiting
 from pricing.cost import dollars
 from techniques.core.errors import (
@@ -141,10 +142,9 @@ def given_back(asking: Asking, answer: Waiting, why: GiveBack) -> GatewayError:
             code="budget_held",
             retry_after=wait_s,
         )
-    return HeldBack(
-        f"The limit of {_what(answer.binding)} of {asking.account.name} is reached.",
-        retry_after=wait_s,
-    )
+    unknown = asking.account.caps().get(answer.binding) == WIDE
+    which = "A rate limit" if unknown else f"The limit of {_what(answer.binding)}"
+    return HeldBack(f"{which} of {asking.account.name} is reached.", retry_after=wait_s)
 
 
 def _spent(answer: Never) -> str:

@@ -15,7 +15,7 @@ from gateway.stores.ledger import LedgerStore, Refusal, WindowReading, WindowSpe
 from gateway.stores.readings import exhausted, provisional
 from gateway.stores.readings import window as named
 
-_WIDE: Final = 1_000_000
+WIDE: Final = 1_000_000
 """Calls at once of a model of whose limits nothing is known but that it has refused one."""
 _ENOUGH: Final = 20
 """Own requests of the last minute, below which nothing is guessed from them."""
@@ -37,7 +37,7 @@ async def refused(
     if window not in asking.needs:
         window = _gate(asking)
     if not asking.needs:
-        gate = WindowSpec(named(asking.model, "concurrency", None), "gauge", _WIDE)
+        gate = WindowSpec(named(asking.model, "concurrency", None), "gauge", WIDE)
         window = gate.name
         account.add(gate)
         await store.define(account.pool, [gate, *_guessed(asking, told)])

@@ -12,7 +12,7 @@ from gateway.channels.retrying import RetryPolicy
 from gateway.channels.stack import Stack
 from gateway.policy.models import Model
 from techniques.core.channel import ask
-from techniques.core.errors import UpstreamFailed
+from techniques.core.errors import HeldBack, UpstreamFailed
 from techniques.core.groups import task_group
 from tests.gateway.pacing.provider import Answer, Provider, refusal
 from tests.gateway.pacing.scene import QUESTION, Paced, per_minute
@@ -63,6 +63,19 @@ async def test_who_comes_later_is_told_after_one_try() -> None:
 
     assert len(provider.began) == before + 3
     assert max(took) <= 7.2
+
+
+@pytest.mark.parametrize("stated", [False, True], ids=["bare", "stated"])
+async def test_it_is_called_what_is_known_of_it(*, stated: bool) -> None:
+    windows = [per_minute("requests", 6000)] if stated else []
+    paced, provider = Paced(), Provider(refusal(7))
+    model = served("fast", provider, "a", *windows)
+
+    with pytest.raises(HeldBack) as caught:
+        await call(paced, model, patience=Patience(0.5))
+
+    which = "The limit of requests" if stated else "A rate limit"
+    assert caught.value.message == f"{which} of a is reached."
 
 
 async def test_when_it_lets_somebody_through_it_is_waited_for_again() -> None:
