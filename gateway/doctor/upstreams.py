@@ -79,6 +79,8 @@ def _unreached(name: str, row: ProviderConfig, failure: UpstreamFailed) -> Findi
         fix = "name the authority's file in SSL_CERT_FILE, if you trust it"
     elif "private address" in told:
         fix = f"providers.{name}.allow_private: true, if you mean it"
+    elif "proxy" in failure.message:
+        fix = f"curl -v -x PROXY {row.base_url}: upstream.proxy, or providers.{name}.proxy: none"
     else:
         fix = f"curl -v {row.base_url}: a firewall, a proxy, or providers.{name}.base_url"
     return _of(name, "error", told, "its models cannot be served", fix=fix)

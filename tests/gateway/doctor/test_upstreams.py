@@ -202,6 +202,22 @@ def test_a_private_address_is_told_to_be_one() -> None:
     assert told[-1].fix == "providers.p.allow_private: true, if you mean it"
 
 
+def test_a_way_that_a_proxy_does_not_open_is_not_looked_for_at_the_provider() -> None:
+    held, dead = dead_port()
+    with held:
+        row = about(
+            1,
+            base_url="https://a.example/v1",
+            allow_private=False,
+            proxy=f"http://127.0.0.1:{dead}",
+        )
+        told = looked(upstream("p"), row)
+
+    ((level, what),) = bad(told)
+    assert (level, "proxy" in what) == ("error", True)
+    assert "curl -v -x PROXY https://a.example/v1: upstream.proxy" in told[-1].fix
+
+
 def test_a_key_that_goes_in_the_open_is_warned_of() -> None:
     row = about(1, base_url="http://a.example/v1", allow_private=False)
     (told, *_) = looked(upstream("p"), row)
