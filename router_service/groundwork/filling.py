@@ -85,7 +85,9 @@ def sections(path: Path) -> dict[str, Any]:
     """
     try:
         read = read_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except OSError as error:  # its own words name the file a second time
+        raise Unreadable(f"{path}: {error.strerror}") from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         told = " ".join(str(error).split())  # one fault, one line
         raise Unreadable(f"{path}: {told}") from error
     if read is None:
