@@ -13,22 +13,24 @@ import structlog
 class Log:
     """Where lines go: to *stream* while it takes them. Nothing ends because it does not.
 
-    A terminal may be closed, who reads a pipe may leave, a disk may be full.
+    A terminal may be closed, who reads a pipe may leave, a disk may be full. So nothing waits in
+    the stream's own buffer, either: what is in there at the end of the process decides its code.
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self._encoding = stream.encoding
+        self._sink = getattr(stream.buffer, "raw", stream.buffer)
 
     def write(self, text: str) -> int:
         """Write *text*, if it can be."""
+        left = memoryview(text.encode(self._encoding, "backslashreplace"))
         with suppress(OSError):
-            self._stream.write(text)
+            while left and (written := self._sink.write(left)):
+                left = left[written:]
         return len(text)
 
     def flush(self) -> None:
-        """Have written what waits, if it can be."""
-        with suppress(OSError):
-            self._stream.flush()
+        """Do nothing: all that could be written is."""
 
 
 def set_up_logging() -> None:
@@ -44,7 +46,7 @@ def set_up_logging() -> None:
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(log),
+        logger_factory=structlog.WriteLoggerFactory(log),
         cache_logger_on_first_use=True,
     )
     libraries = logging.StreamHandler(log)

@@ -47,11 +47,11 @@ def test_a_technique_answers_whole_and_streamed(scene: Scene) -> None:
 
     Response.model_validate(answer.json)
     assert answer.headers["x-lockgate-technique"] == "self_consistency"
-    calls = int(answer.headers["x-lockgate-calls"])
-    assert calls > 1
+    assert answer.json["usage"]["lockgate"]["calls"] == int(answer.headers["x-lockgate-calls"])
     for response in (answer.json, last["response"]):
         assert response["status"] == "completed"
-        assert response["usage"]["lockgate"]["calls"] == calls
+        # The third draw is not begun where the first two came soon enough, and agree.
+        assert response["usage"]["lockgate"]["calls"] in {2, 3}
         assert response["usage"]["lockgate"]["total_tokens"] > response["usage"]["total_tokens"]
     assert "reliability" not in str(answer.json)
 

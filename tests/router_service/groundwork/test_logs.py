@@ -38,6 +38,7 @@ def test_nothing_ends_because_its_log_cannot_be_written(
         stdout=subprocess.PIPE,
         stderr=writes,
         cwd=ROOT,
+        env={"PATH": os.defpath},  # with PYTHONUNBUFFERED nothing would be left for the end
         text=True,
     ) as process:
         os.close(writes)
