@@ -58,6 +58,16 @@ def asked(dialect: str, request: Request) -> Request | None:
     return None if call is None else read(dialect, call)
 
 
+def crossed(client: str, upstream: str, vendor: str, made: Request) -> tuple[Request, HttpCall]:
+    """Return what *made* is in the words of *client*, and its call; where both can be said."""
+    request = asked(client, made)
+    call = None if request is None else sent(upstream, request, vendor)
+    assume(call is not None)
+    assert request is not None
+    assert call is not None
+    return request, call
+
+
 @pytest.mark.parametrize("dialect", BOTH_SIDES)
 def test_what_a_client_says_its_own_dialect_says_again(dialect: str) -> None:
     @MANY
@@ -83,11 +93,7 @@ def test_between_dialects_nothing_is_lost_without_a_name(
     @MANY
     @given(conversations())
     def holds(made: Request) -> None:
-        request = asked(client, made)
-        call = None if request is None else sent(upstream, request, vendor)
-        assume(call is not None)
-        assert request is not None
-        assert call is not None
+        request, call = crossed(client, upstream, vendor, made)
 
         after = read(upstream, call)
 
@@ -106,11 +112,7 @@ def test_an_answer_ends_at_each_text_at_which_it_is_to_stop(
     @MANY
     @given(conversations())
     def holds(made: Request) -> None:
-        request = asked(client, made)
-        call = None if request is None else sent(upstream, request, vendor)
-        assume(call is not None)
-        assert request is not None
-        assert call is not None
+        request, call = crossed(client, upstream, vendor, made)
 
         known = read(upstream, call).sampling.stop
         target = replace(TARGET, takes=taken_by(vendor))
@@ -132,11 +134,7 @@ def test_a_strict_client_is_refused_what_would_be_lost(
     @MANY
     @given(conversations())
     def holds(made: Request) -> None:
-        request = asked(client, made)
-        call = None if request is None else sent(upstream, request, vendor)
-        assume(call is not None)
-        assert request is not None
-        assert call is not None
+        request, call = crossed(client, upstream, vendor, made)
 
         strict = sent(upstream, replace(request, strict=True), vendor)
 
